@@ -1,0 +1,1 @@
+"""Pure functions on arrays: geometry, colour, blur; nothing here knows torch modules."""

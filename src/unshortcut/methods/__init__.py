@@ -1,0 +1,1 @@
+"""One file a method; a file here is found by being here."""

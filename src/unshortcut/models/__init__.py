@@ -1,0 +1,1 @@
+"""Encoders, heads, momentum copies, queues, and loading any model by a spec."""

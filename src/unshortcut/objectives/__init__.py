@@ -1,0 +1,1 @@
+"""Pure functions from similarities or predictions to a loss: no modules, no state, no ranks."""

@@ -1,0 +1,1 @@
+"""Evaluations of frozen features; a file here is found by being here."""

@@ -1,0 +1,1 @@
+"""Recipes: the schema, and one YAML file a run."""

@@ -1,0 +1,1 @@
+"""One file an augmentation; a file here is found by being here."""
