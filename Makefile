@@ -1,0 +1,56 @@
+# make setup   a virtual environment in .venv with everything in it
+# make demo    set up, then the whole story on the embedded data
+# make test    set up, then lint, types and all tests but the slow ones
+# All are safe to repeat: nothing is installed again unless pyproject.toml or constraints.txt changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+BENCH := .venv-bench
+BENCH_STAMP := $(BENCH)/.installed
+PIP_FLAGS := --disable-pip-version-check --quiet --progress-bar off
+
+.PHONY: setup demo test test-slow lint bench clean
+
+setup: $(STAMP)
+	@echo "set up: $(BIN)/unshortcut $$($(BIN)/unshortcut --version)"
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "unshortcut needs Python 3.11 or newer; name one with PYTHON=..."; exit 1; }
+	@echo "setting up $(VENV): torch and what else the project needs, about 6 GB, a few minutes"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup
+	@echo "running the demo: about three minutes on two cores"
+	@$(BIN)/unshortcut demo --out demo
+
+test: setup lint
+	@echo "running the tests: a few minutes on two cores"
+	@$(BIN)/python -m pytest
+
+test-slow: setup
+	@echo "running the slow tests"
+	@$(BIN)/python -m pytest -m slow --timeout 1800
+
+lint: setup
+	@echo "checking style and types"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+$(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
+	@echo "setting up $(BENCH): the project beside its peers"
+	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e . -r benchmarks/requirements.txt
+	@touch $@
+
+bench: $(BENCH_STAMP)
+	@echo "running every benchmark beside its peers: under 15 minutes on two cores"
+	@for module in views probe; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
+
+clean:
+	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache

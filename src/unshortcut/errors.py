@@ -23,7 +23,7 @@ class RunError(UnshortcutError):
     """The request was right, and the run failed."""
 
 
-class Interrupted(UnshortcutError):
+class InterruptedRunError(UnshortcutError):
     """The run was stopped by a signal, after its state had been saved."""
 
     def __init__(self, message: str, signal_number: int) -> None:

@@ -1,1 +1,1 @@
-"""Where images come from: folders, tar files and shards, named data sets, `shapes`; decoding; the loader."""
+"""Where images come from: folders, tars, shards, named sets, `shapes`; decoding; the loader."""

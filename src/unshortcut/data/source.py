@@ -17,9 +17,13 @@ class BadImageError(Exception):
 class Image(Protocol):
     """One image whose pixels are decoded only when they are asked for, and no finer than needed."""
 
-    height: int
-    """Rows of the full image, upright (EXIF orientation applied)."""
-    width: int
+    @property
+    def height(self) -> int:
+        """Rows of the full image, upright (EXIF orientation applied)."""
+        ...
+
+    @property
+    def width(self) -> int: ...
 
     def pixels(self, shrink: float = 1.0) -> Array:
         """The image as uint8 (h, w, 3), RGB.

@@ -1,0 +1,1 @@
+"""Speed beside named peers: `python -m benchmarks.MODULE [--json FILE]`, one line a figure."""

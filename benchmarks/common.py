@@ -1,0 +1,111 @@
+"""What all benchmarks share: alternating timing, printed figures, and results kept as JSON."""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Seconds of ours and of a peer's, one entry a round, taken in turns in the same process."""
+
+    ours: Sequence[float]
+    peer: Sequence[float]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the rounds' ratios, peer's time over ours; higher is better."""
+        return median(peer / ours for ours, peer in zip(self.ours, self.peer, strict=True))
+
+
+def alternate(
+    ours: Callable[[int], object], peer: Callable[[int], object], items: int, rounds: int
+) -> Paired:
+    """Time two functions of an item's number, item by item, each being the first every other time.
+
+    One round goes before, untimed, for compilation and caches.
+    """
+    times: dict[Callable[[int], object], list[float]] = {ours: [], peer: []}
+    for number in range(rounds + 1):
+        seconds = {ours: 0.0, peer: 0.0}
+        for item in range(items):
+            for function in (ours, peer) if (number + item) % 2 else (peer, ours):
+                start = time.perf_counter()
+                function(item)
+                seconds[function] += time.perf_counter() - start
+        if number > 0:
+            for function, spent in seconds.items():
+                times[function].append(spent)
+    return Paired(times[ours], times[peer])
+
+
+def json_target(module: str) -> Path | None:
+    """Read the command line: the FILE of `--json FILE`, if given."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    target: Path | None = parser.parse_args().json
+    return target
+
+
+def report(
+    module: str, figures: Mapping[str, float], packages: Sequence[str], target: Path | None
+) -> None:
+    """Print one line a figure; where there is a target, write them there with their origin."""
+    for name, value in figures.items():
+        print(f"figure {name} {value:.4g}")
+    if target is not None:
+        result = {
+            "command": f"python -m benchmarks.{module}",
+            "figures": dict(figures),
+            "cpu": _cpu(),
+            "versions": {
+                "python": platform.python_version(),
+                **{package: metadata.version(package) for package in packages},
+            },
+            "commit": _commit(),
+        }
+        target.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def real_data(name: str) -> Path:
+    """A file of the folder that UNSHORTCUT_TEST_DATA names; ends the program where it is absent."""
+    folder = Path(os.environ.get("UNSHORTCUT_TEST_DATA", ROOT.parent / "shared" / "data"))
+    path = folder / name
+    if not path.exists():
+        sys.exit(f"{name} is not in the folder of real data that UNSHORTCUT_TEST_DATA names")
+    return path
+
+
+def _cpu() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """The commit, with a mark where files have changed since; None outside a clone."""
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()

@@ -1,0 +1,50 @@
+"""unshortcut: pretrain vision encoders that do not take shortcuts, and see what a model relies on.
+
+>>> import unshortcut
+>>> run = unshortcut.pretrain("moco-v2-shapes", out="runs/shapes")  # doctest: +SKIP
+>>> result = unshortcut.probe(run.folder, data="shapes", kind="knn")  # doctest: +SKIP
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unshortcut.data.open import open_data
+    from unshortcut.demo import demo
+    from unshortcut.models.load import load_model
+    from unshortcut.probes.run import embed, probe
+    from unshortcut.recipes.load import load_recipe
+    from unshortcut.training.export import export
+    from unshortcut.training.pretrain import pretrain
+    from unshortcut.training.show import show
+
+_PLACES = {
+    "demo": "unshortcut.demo",
+    "embed": "unshortcut.probes.run",
+    "export": "unshortcut.training.export",
+    "load_model": "unshortcut.models.load",
+    "load_recipe": "unshortcut.recipes.load",
+    "open_data": "unshortcut.data.open",
+    "pretrain": "unshortcut.training.pretrain",
+    "probe": "unshortcut.probes.run",
+    "show": "unshortcut.training.show",
+}
+
+__all__ = [
+    "demo",
+    "embed",
+    "export",
+    "load_model",
+    "load_recipe",
+    "open_data",
+    "pretrain",
+    "probe",
+    "show",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: `import unshortcut` and `--help` stay fast, torch is slow to load."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'unshortcut' has no attribute '{name}'")
+    return getattr(importlib.import_module(_PLACES[name]), name)

@@ -1,0 +1,37 @@
+"""`unshortcut embed`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unshortcut.cli.options import (
+    DataOption,
+    MeanOption,
+    ModelArgument,
+    SizeOption,
+    StdOption,
+    three_numbers,
+)
+
+
+def command(
+    model: ModelArgument,
+    data: DataOption,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="NPZ", help="The file; numpy.load reads it.")
+    ] = Path("features.npz"),
+    size: SizeOption = None,
+    mean: MeanOption = None,
+    std: StdOption = None,
+) -> None:
+    """Write the features of every image, with labels and names, to one file."""
+    from unshortcut.models.load import load_model
+    from unshortcut.probes.run import embed
+
+    loaded = load_model(
+        model, size=size, mean=three_numbers(mean, "--mean"), std=three_numbers(std, "--std")
+    )
+    features = embed(loaded, data, out)
+    count, width = features.values.shape
+    typer.echo(f"wrote {out}: {count} images, {width} features each")

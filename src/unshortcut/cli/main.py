@@ -1,0 +1,80 @@
+"""The command `unshortcut`: a file of this folder with a function `command` is a command."""
+
+import importlib
+import pkgutil
+import sys
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from unshortcut.errors import UnshortcutError
+
+app = typer.Typer(
+    name="unshortcut",
+    help="Pretrain vision encoders that do not take shortcuts, and audit what any model relies on.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exit status 2 for a usage error, 1 for a failed run."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    _add_commands()
+    try:
+        status = app(arguments, standalone_mode=False)
+    except UnshortcutError as error:
+        if debug:
+            raise
+        _say(str(error))
+        status = error.exit_status
+    except KeyboardInterrupt:
+        _say("interrupted")
+        status = 130
+    except Exception as error:
+        # The parser's own errors, whichever click Typer brings along, know how to show themselves.
+        if hasattr(error, "show") and hasattr(error, "exit_code"):
+            error.show()
+            sys.exit(error.exit_code)
+        if debug:
+            raise
+        _say(f"unexpected {type(error).__name__}: {error} (--debug shows where)")
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    debug: bool = typer.Option(False, "--debug", help="Show a traceback when something fails."),
+) -> None:
+    """Common options."""
+    if version:
+        from unshortcut.result import package_version
+
+        print(package_version())
+
+
+def _add_commands() -> None:
+    if app.registered_commands:
+        return
+    package = importlib.import_module("unshortcut.cli")
+    for module_info in pkgutil.iter_modules(package.__path__):
+        module: Any = importlib.import_module(f"unshortcut.cli.{module_info.name}")
+        if hasattr(module, "command"):
+            app.command(module_info.name.replace("_", "-"))(module.command)
+
+
+def _say(message: str) -> None:
+    console = Console(stderr=True)
+    console.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

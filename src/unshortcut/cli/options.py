@@ -1,0 +1,65 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unshortcut.errors import UsageError
+
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A run folder, a .safetensors file beside its card, an .onnx file, timm:NAME, "
+        "torchvision:NAME, or package.module:function.",
+    ),
+]
+DataOption = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        metavar="DATA",
+        help="A folder of images (class folders optional), a tar file of one, shards "
+        "'x-{000..127}.tar', or a name such as shapes or cifar10; DATA@split picks a split.",
+    ),
+]
+RecipeArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RECIPE", help="The name of a recipe (see `unshortcut recipes`) or a YAML file."
+    ),
+]
+SetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one setting of the recipe, e.g. schedule.epochs=20 or "
+        "views.augmentations.color_jitter.p=0. May be given several times.",
+    ),
+]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON here.")
+]
+SizeOption = Annotated[
+    int | None, typer.Option("--size", min=8, help="Input size, where no card states it.")
+]
+MeanOption = Annotated[
+    str | None, typer.Option("--mean", metavar="R,G,B", help="Mean, where no card states it.")
+]
+StdOption = Annotated[
+    str | None,
+    typer.Option("--std", metavar="R,G,B", help="Standard deviation, where no card states it."),
+]
+
+
+def three_numbers(text: str | None, option: str) -> tuple[float, float, float] | None:
+    """`0.5,0.5,0.5` as numbers."""
+    if text is None:
+        return None
+    try:
+        first, second, third = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"{option} wants three numbers such as 0.5,0.5,0.5, got '{text}'") from None
+    return first, second, third

@@ -1,0 +1,61 @@
+"""`unshortcut pretrain`."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from unshortcut.cli.options import RecipeArgument, SetOption
+
+
+def command(
+    recipe: RecipeArgument,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="DATA",
+            help="A folder of images (class folders optional), a tar file of one, shards "
+            "'x-{000..127}.tar', or a name such as shapes or cifar10; DATA@split picks a split. "
+            "[default: the recipe's own]",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder.")] = Path("run"),
+    sets: SetOption = [],
+    devices: Annotated[
+        int, typer.Option("--devices", min=1, help="Devices, or processes on a CPU.")
+    ] = 1,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            "--init", metavar="MODEL", help="Start from these weights: a run or a .safetensors."
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out, to the same weights.")
+    ] = False,
+) -> None:
+    """Pretrain an encoder on images, with or without labels.
+
+    Example: `unshortcut pretrain moco-v2-imagenette --data photos/ --out runs/photos`
+    """
+    from unshortcut.training.pretrain import pretrain
+
+    words = ["unshortcut", "pretrain", recipe, "--out", str(out)]
+    words += ["--data", data] if data else []
+    words += [word for change in sets for word in ("--set", change)]
+    words += ["--devices", str(devices)] if devices > 1 else []
+    run = pretrain(
+        recipe, data, out, sets=sets, devices=devices, init=init, resume=resume,
+        command=shlex.join(words),
+    )
+    if not run.figures:
+        return  # another process of the same run reports
+    table = Table("figure", "value", title=f"run {out}")
+    for name, value in run.figures.items():
+        table.add_row(name, f"{value:.4g}")
+    Console().print(table)
+    Console().print(f"The encoder lies in {out}; probe it with: unshortcut probe {out} --data DATA")

@@ -1,0 +1,25 @@
+"""`unshortcut show`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unshortcut.cli.options import DataOption, RecipeArgument, SetOption
+
+
+def command(
+    recipe: RecipeArgument,
+    data: DataOption,
+    out: Annotated[Path, typer.Option("--out", metavar="PNG", help="The picture.")] = Path(
+        "sheet.png"
+    ),
+    sets: SetOption = [],
+    images: Annotated[int, typer.Option("--images", min=1, help="How many images.")] = 6,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="How many draws of each.")] = 3,
+) -> None:
+    """Draw a contact sheet: images, and every view that the recipe's method would see of them."""
+    from unshortcut.training.show import show
+
+    show(recipe, data, out, sets=sets, images=images, draws=draws)
+    typer.echo(f"wrote {out}")

@@ -1,0 +1,149 @@
+"""From the bytes of a file to RGB pixels: JPEG through libjpeg-turbo, the rest through Pillow."""
+
+import io
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import numpy as np
+import PIL.Image
+import simplejpeg
+from numpy.typing import NDArray
+
+from unshortcut.data.jpeg import is_jpeg, jpeg_header
+from unshortcut.data.source import BadImageError
+
+Array = NDArray[np.uint8]
+
+MAX_PIXELS = 178_956_970
+"""Images with more pixels are refused as decompression bombs, as Pillow does."""
+
+# Not all that Pillow can open: some formats start other programs.
+_FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "TIFF", "BMP", "PPM", "JPEG2000", "AVIF")
+_ORIENTATION, _IMAGE_WIDTH, _IMAGE_LENGTH = 0x0112, 0x0100, 0x0101
+
+
+class EncodedImage:
+    """An image in the bytes of its file; the constructor reads no more than the header.
+
+    Raises `BadImageError`, with a short reason, where the bytes cannot be shown as RGB.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        if not data:
+            raise BadImageError("the file is empty")
+        self._data = data
+        header = jpeg_header(data) if is_jpeg(data) else None
+        if header is not None:
+            width, height, self._orientation = header.width, header.height, header.orientation
+        else:
+            width, height, self._orientation = _pillow_header(data)
+        # Four components are CMYK, whose conversion only Pillow has.
+        self._turbo = header is not None and header.components in (1, 3)
+        if width < 1 or height < 1:
+            raise BadImageError(f"the image has no pixels ({width} × {height})")
+        if width * height > MAX_PIXELS:
+            raise BadImageError(f"the image is too large ({width} × {height} pixels)")
+        if self._orientation >= 5:
+            width, height = height, width
+        self.height, self.width = height, width
+
+    def pixels(self, shrink: float = 1.0) -> Array:
+        """Upright RGB, uint8 (h, w, 3); a JPEG is decoded 2, 4 or 8 times smaller on request."""
+        if self._turbo:
+            try:
+                return _upright(_decode_turbo(self._data, shrink), self._orientation)
+            except ValueError:
+                # Pillow decides what is truly broken: libjpeg-turbo stops at mere warnings too.
+                pass
+        return _upright(_decode_pillow(self._data), self._orientation)
+
+
+def _decode_turbo(data: bytes, shrink: float) -> Array:
+    """A JPEG scaled in the frequency domain; sizes are rounded up, so never below the request."""
+    # Between these factors libjpeg-turbo has no vector code, and takes longer than for the whole.
+    factor = next((factor for factor in (8, 4, 2) if shrink >= factor), 1)
+    height, width, _, _ = simplejpeg.decode_jpeg_header(data)
+    pixels = simplejpeg.decode_jpeg(
+        data, "RGB", min_height=math.ceil(height / factor), min_width=math.ceil(width / factor)
+    )
+    return np.asarray(pixels, dtype=np.uint8)
+
+
+def _decode_pillow(data: bytes) -> Array:
+    with _refusing():
+        image = PIL.Image.open(io.BytesIO(data), formats=_formats())
+        image.load()
+        if image.mode == "F":
+            raise BadImageError("floating-point samples have no defined range")
+        if image.mode.startswith("I"):
+            return _from_16_bits(np.asarray(image).astype(np.int64))
+        if image.has_transparency_data:
+            layer = image.convert("RGBA")
+            white = PIL.Image.new("RGBA", layer.size, (255, 255, 255, 255))
+            return np.array(PIL.Image.alpha_composite(white, layer).convert("RGB"))
+        return np.array(image.convert("RGB"))
+
+
+def _from_16_bits(levels: NDArray[np.int64]) -> Array:
+    """Grey (h, w) from 0 to 65535 as 8-bit RGB; Pillow itself would cut at 255."""
+    if levels.min() < 0 or levels.max() > 65535:
+        raise BadImageError("32-bit samples have no defined range")
+    grey = ((levels + 128) // 257).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def _pillow_header(data: bytes) -> tuple[int, int, int]:
+    """Width and height as stored, and the orientation that is left to undo after decoding."""
+    with _refusing():
+        image = PIL.Image.open(io.BytesIO(data), formats=_formats())
+        if image.format == "TIFF":
+            # Pillow turns a TIFF upright itself when it decodes it.
+            tags = image.getexif()
+            turned = tags.get(_ORIENTATION) in (5, 6, 7, 8)
+            width, height = int(tags[_IMAGE_WIDTH]), int(tags[_IMAGE_LENGTH])
+            return (height, width, 1) if turned else (width, height, 1)
+        # Asking a PNG for EXIF that its header lacks would decode all of it.
+        orientation = image.getexif().get(_ORIENTATION, 1) if "exif" in image.info else 1
+        return image.width, image.height, orientation if orientation in range(1, 9) else 1
+
+
+@cache
+def _formats() -> list[str]:
+    """Those of `_FORMATS` that this build of Pillow reads."""
+    PIL.Image.init()
+    return [name for name in _FORMATS if name in PIL.Image.OPEN]
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turn whatever a decoder says of a file into `BadImageError`, and keep its warnings quiet."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except BadImageError:
+        raise
+    except PIL.Image.DecompressionBombError:
+        raise BadImageError("the image is too large") from None
+    except PIL.UnidentifiedImageError:
+        raise BadImageError("not an image in a known format") from None
+    except Exception as error:
+        # A stranger's bytes can make a decoder fail in any way; each means that this one is bad.
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise BadImageError(reason) from error
+
+
+def _upright(pixels: Array, orientation: int) -> Array:
+    """Undo an EXIF orientation (1 to 8): 5 to 8 exchange rows and columns, then flips follow."""
+    if orientation == 1:
+        return pixels
+    if orientation >= 5:
+        pixels = pixels.transpose(1, 0, 2)
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    return np.ascontiguousarray(pixels)

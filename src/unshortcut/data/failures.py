@@ -1,0 +1,50 @@
+"""Images that could not be used: each is counted and listed once, with the reason."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from unshortcut.files import write_text
+
+
+class Failure(NamedTuple):
+    """A bad image: its path inside the data set, and why it was skipped."""
+
+    identity: str
+    reason: str
+
+
+class FailureLog:
+    """The list of skipped images in a run folder, one JSON object a line.
+
+    What an earlier part of the same run has listed is read back, so that a resumed run lists
+    nothing twice. The file appears with the first failure.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._failures: dict[str, Failure] = {}
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                failure = Failure(**json.loads(line))
+                self._failures[failure.identity] = failure
+
+    def __len__(self) -> int:
+        return len(self._failures)
+
+    def __iter__(self) -> Iterator[Failure]:
+        return iter(self._failures.values())
+
+    def add(self, failures: Iterable[tuple[str, str]]) -> list[Failure]:
+        """List (identity, reason) pairs; returns those that were not listed before."""
+        new: dict[str, Failure] = {}
+        for identity, reason in failures:
+            if identity not in self._failures:
+                new.setdefault(identity, Failure(identity, reason))
+        if new:
+            self._failures |= new
+            # Written anew as a whole: late failures are few, and no line is ever cut short.
+            entries = (json.dumps(entry._asdict(), ensure_ascii=False) for entry in self)
+            write_text(self.path, "".join(f"{entry}\n" for entry in entries))
+        return list(new.values())

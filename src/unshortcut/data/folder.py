@@ -1,0 +1,100 @@
+"""A folder of images, with class folders or without."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unshortcut.data import tree
+from unshortcut.data.encoded import EncodedSource
+from unshortcut.data.source import BadImageError
+from unshortcut.errors import UsageError
+
+
+class FolderSource(EncodedSource):
+    """Given files below a folder; `open_folder` finds them."""
+
+    def __init__(
+        self,
+        root: Path,
+        names: Sequence[str],
+        classes: tuple[str, ...] | None,
+        labels: NDArray[np.int64] | None,
+    ) -> None:
+        super().__init__(names, classes, labels)
+        self.root = root
+
+    def read(self, index: int, limit: int | None = None) -> bytes:
+        try:
+            with (self.root / self.names[index]).open("rb") as file:
+                return file.read(-1 if limit is None else limit)
+        except OSError as error:
+            raise BadImageError(f"cannot be read: {error.strerror}") from None
+
+    def fingerprint(self) -> str:
+        """Over labels, paths, sizes and modification times: no file is opened."""
+        digest = hashlib.sha256(b"folder")
+        digest.update(b"" if self.labels is None else self.labels.tobytes())
+        for index in range(len(self)):
+            name = self.names[index]
+            digest.update(os.fsencode(name) + b"\0")
+            try:
+                status = (self.root / name).stat()
+            except OSError:
+                continue
+            digest.update(f"{status.st_size} {status.st_mtime_ns}\0".encode())
+        return digest.hexdigest()
+
+
+def open_folder(root: Path, split: str | None = None) -> FolderSource:
+    """The images of a folder, sorted by path; `tree.py` says what its sub-folders mean."""
+    paths = image_paths(root)
+    if not paths:
+        raise UsageError(f"no images in the folder {root}")
+    chosen = tree.select(paths, split, str(root))
+    return FolderSource(root, [paths[i] for i in chosen.positions], chosen.classes, chosen.labels)
+
+
+def image_paths(root: Path) -> list[str]:
+    """The paths below `root` that are candidates for an image, sorted by their bytes.
+
+    Candidates are files with an image's extension, whatever is in them, and files without any
+    extension whose first bytes are an image's. Links are followed, except back to a folder that
+    is on the way; a dangling link with an image's extension is a candidate that cannot be read.
+    """
+    return sorted(_walk(os.fspath(root), "", ()), key=os.fsencode)
+
+
+def _walk(folder: str, prefix: str, above: tuple[tuple[int, int], ...]) -> Iterator[str]:
+    try:
+        status = Path(folder).stat()
+        here = (status.st_dev, status.st_ino)
+        if here in above:
+            return
+        with os.scandir(folder) as listing:
+            entries = [entry for entry in listing if not tree.is_hidden(entry.name)]
+    except OSError as error:
+        raise UsageError(f"cannot read the folder {folder}: {error.strerror}") from None
+    for entry in entries:
+        path = prefix + entry.name
+        if entry.is_dir():
+            yield from _walk(entry.path, path + "/", (*above, here))
+        elif _is_candidate(entry):
+            yield path
+
+
+def _is_candidate(entry: os.DirEntry[str]) -> bool:
+    ending = tree.extension(entry.name)
+    if ending:
+        dangling = entry.is_symlink() and not Path(entry.path).exists()
+        return ending in tree.IMAGE_EXTENSIONS and (entry.is_file() or dangling)
+    if not entry.is_file():
+        return False
+    try:
+        with Path(entry.path).open("rb") as file:
+            return tree.looks_like_image(file.read(tree.SNIFF_BYTES))
+    except OSError:
+        return False

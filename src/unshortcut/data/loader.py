@@ -1,0 +1,251 @@
+"""From images to batches of views, in an order and with draws that depend on keys alone.
+
+The main process sends workers (epoch, index) pairs and gets batches of views back. Where a run
+stands within an epoch is counted in batches that were handed out, not in those that workers have
+ready, so that a run goes on with exactly the batch after the last one it trained on.
+"""
+
+import signal
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, TypedDict
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from unshortcut.data.source import Array, BadImageError, Image, ImageSource
+from unshortcut.errors import RunError, UsageError
+from unshortcut.randomness import generator
+
+Key = tuple[int, int]
+"""(epoch, index)."""
+MakeViews = Callable[[Image, int, int, int], dict[str, Array]]
+"""(image, seed, epoch, index) to named views, uint8 (h, w, 3)."""
+
+_REPLACEMENTS = 20
+_WORKER_GRACE_SECONDS = 30
+
+
+class Batch(TypedDict):
+    """What a method sees of n images."""
+
+    views: dict[str, Tensor]
+    """uint8 (n, 3, h, w), stored channels last."""
+    index: Tensor
+    """(n,) int64: positions in the source."""
+    label: Tensor
+    """(n,) int64, -1 where there is none."""
+    failures: list[tuple[str, str]]
+    """(identity, reason) of the images that were replaced."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The views of one image; `index` and `label` are those of the image that was shown."""
+
+    views: dict[str, Array]
+    index: int
+    label: int
+    failures: list[tuple[str, str]]
+
+
+class KeyedDataset(Dataset[Sample]):
+    """Views by (epoch, index); a bad image is replaced by a draw that depends on the key."""
+
+    def __init__(self, source: ImageSource, make_views: MakeViews, seed: int) -> None:
+        self.source = source
+        self.make_views = make_views
+        self.seed = seed
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, key: Key) -> Sample:
+        epoch, index = key
+        failures: list[tuple[str, str]] = []
+        shown = index
+        for attempt in range(_REPLACEMENTS):
+            try:
+                views = self.make_views(self.source.image(shown), self.seed, epoch, index)
+            except BadImageError as error:
+                failures.append((self.source.identity(shown), str(error)))
+                draw = generator(self.seed, epoch, index, "replacement", attempt)
+                shown = int(draw.integers(len(self.source)))
+                continue
+            labels = self.source.labels
+            return Sample(views, shown, -1 if labels is None else int(labels[shown]), failures)
+        identity, reason = failures[-1]
+        raise RunError(
+            f"{_REPLACEMENTS} images in a row could not be read; the last was {identity}: {reason}"
+        )
+
+
+class EpochSampler(Sampler[list[Key]]):
+    """The batches of an epoch for one rank, as lists of (epoch, index).
+
+    The order of an epoch is a permutation keyed by (seed, epoch); the images that fill no whole
+    batch are left out. Rank r of W takes the r-th of W equal parts of each batch, so that the
+    ranks joined see what one process sees.
+    """
+
+    def __init__(
+        self, length: int, batch_size: int, seed: int, rank: int = 0, world: int = 1
+    ) -> None:
+        check_batch(length, batch_size)
+        if batch_size % world:
+            raise UsageError(f"a batch of {batch_size} cannot be shared by {world} devices evenly")
+        self.length = length
+        self.batch_size = batch_size
+        self.seed = seed
+        self.rank = rank
+        self.world = world
+        self.epoch = 0
+        self.start_batch = 0
+        """Where the next iteration begins; the one after it begins at 0 again."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Go to an epoch: to its beginning, unless it is the one that the sampler stands in."""
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.start_batch = 0
+
+    def __len__(self) -> int:
+        """Batches in a whole epoch, wherever the next iteration begins."""
+        return self.length // self.batch_size
+
+    def __iter__(self) -> Iterator[list[Key]]:
+        epoch, start = self.epoch, self.start_batch
+        self.start_batch = 0
+        order = generator(self.seed, epoch, "order").permutation(self.length)
+        share = self.batch_size // self.world
+        for batch in range(start, len(self)):
+            first = batch * self.batch_size + self.rank * share
+            yield [(epoch, int(index)) for index in order[first : first + share]]
+
+
+class ViewLoader:
+    """Batches of views, with workers or without, the same to the bit.
+
+    It is what Lightning takes for a stateful loader: it has `sampler.set_epoch`, `state_dict`
+    and `load_state_dict`. It is no `DataLoader`, so that Lightning leaves the sampler as it is;
+    and an iterator starts its work when the first batch is asked for, because Lightning makes
+    one before it says which epoch it is for.
+    """
+
+    def __init__(
+        self,
+        source: ImageSource,
+        make_views: MakeViews,
+        *,
+        batch_size: int,
+        seed: int,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 0,
+    ) -> None:
+        self.dataset = KeyedDataset(source, make_views, seed)
+        self.sampler = EpochSampler(len(source), batch_size, seed, rank, world)
+        self._loader: DataLoader[Sample] = DataLoader(
+            self.dataset,
+            batch_sampler=self.sampler,
+            num_workers=workers,
+            collate_fn=collate,
+            worker_init_fn=_init_worker,
+            persistent_workers=workers > 0,
+            pin_memory=torch.cuda.is_available(),
+        )
+        self._handed_out = (0, 0)  # the epoch, and how many of its batches
+        # At the end of the interpreter torch leaves its workers to a SIGTERM, which ours outlive.
+        self._finalizer = weakref.finalize(self, _stop_workers, self._loader)
+
+    def __len__(self) -> int:
+        return len(self.sampler)
+
+    def __iter__(self) -> Iterator[Batch]:
+        epoch, start = self.sampler.epoch, self.sampler.start_batch
+        try:
+            for count, batch in enumerate(self._loader, start + 1):
+                self._handed_out = (epoch, count)
+                yield batch
+        except RunError as error:
+            # torch puts the worker's traceback before the message
+            raise RunError(str(error).rpartition("RunError: ")[2].strip()) from None
+
+    def state_dict(self) -> dict[str, int]:
+        """The epoch, and how many of its batches have been handed out."""
+        epoch, batches = self._handed_out
+        if epoch != self.sampler.epoch:
+            batches = self.sampler.start_batch
+        return {"epoch": self.sampler.epoch, "batch": batches}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go to where `state_dict` was taken: the next iteration begins with the next batch."""
+        self.sampler.epoch = state["epoch"]
+        self.sampler.start_batch = state["batch"]
+        self._handed_out = (state["epoch"], state["batch"])
+
+    def close(self) -> None:
+        """Stop the workers."""
+        _stop_workers(self._loader)
+
+
+def check_batch(length: int, batch_size: int) -> None:
+    """Raise `UsageError` if there are fewer images than a batch takes."""
+    if batch_size < 1:
+        raise UsageError(f"a batch needs at least one image, not {batch_size}")
+    if batch_size > length:
+        raise UsageError(
+            f"a batch of {batch_size} is larger than the data, which have {length} images"
+        )
+
+
+def collate(samples: list[Sample]) -> Batch:
+    """Stack samples; views stay uint8 and in the memory layout that they were made in."""
+
+    def numbers(values: list[int]) -> Tensor:
+        return torch.tensor(values, dtype=torch.int64)
+
+    return Batch(
+        views={
+            name: _stack([sample.views[name] for sample in samples]) for name in samples[0].views
+        },
+        index=numbers([sample.index for sample in samples]),
+        label=numbers([sample.label for sample in samples]),
+        failures=[failure for sample in samples for failure in sample.failures],
+    )
+
+
+def _stack(views: list[NDArray[np.uint8]]) -> Tensor:
+    """n views (h, w, 3) as (n, 3, h, w), channels last in memory."""
+    return torch.from_numpy(np.stack(views)).permute(0, 3, 1, 2)
+
+
+def _init_worker(worker: int) -> None:
+    """One thread a worker, and signals that stop a run must not stop its workers first.
+
+    A terminal sends Ctrl-C, and a batch system SIGTERM, to all processes of a run; the main
+    process then finishes its step and writes a checkpoint, and torch would interrupt that with an
+    error if a worker died meanwhile.
+    """
+    cv2.setNumThreads(0)
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end_later)
+
+
+def _end_later(number: int, frame: FrameType | None) -> None:
+    signal.alarm(_WORKER_GRACE_SECONDS)
+
+
+def _stop_workers(loader: DataLoader[Any]) -> None:
+    iterator = loader._iterator
+    loader._iterator = None
+    shutdown = getattr(iterator, "_shutdown_workers", None)
+    if shutdown is not None:
+        shutdown()

@@ -1,0 +1,150 @@
+"""Looking at the data before training: all headers are read, and a sample is decoded."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unshortcut.data.encoded import EncodedSource
+from unshortcut.data.failures import Failure
+from unshortcut.data.source import BadImageError, ImageSource, Subset
+from unshortcut.errors import UsageError
+from unshortcut.randomness import generator
+
+Progress = Callable[[int, int], None]
+
+_CHUNK = 64
+_LISTED = 10
+
+
+@dataclass(frozen=True)
+class ScanReport:
+    """What a scan found: the bad images, and how many others are likely to be bad."""
+
+    total: int
+    bad_indices: NDArray[np.int64]
+    """Sorted positions of the bad images."""
+    bad: tuple[Failure, ...]
+    """The bad images in the order of their positions."""
+    bad_share: float
+    """The share of bad headers, and of the rest what the decoded sample lets expect."""
+
+    @property
+    def good_indices(self) -> NDArray[np.int64]:
+        return np.setdiff1d(np.arange(self.total, dtype=np.int64), self.bad_indices)
+
+    def check(self, max_share: float = 0.1) -> None:
+        """Raise `UsageError`, with the list, if more than `max_share` of the images is bad."""
+        if self.total == len(self.bad):
+            raise UsageError(f"none of the {self.total} images can be read:\n{self._listing()}")
+        if self.bad_share > max_share:
+            raise UsageError(
+                f"about {self.bad_share:.0%} of the {self.total} images cannot be read, more than "
+                f"the {max_share:.0%} that is let pass; {len(self.bad)} were found:\n"
+                f"{self._listing()}"
+            )
+
+    def _listing(self) -> str:
+        lines = [f"  {failure.identity}: {failure.reason}" for failure in self.bad[:_LISTED]]
+        if len(self.bad) > _LISTED:
+            lines.append(f"  and {len(self.bad) - _LISTED} more")
+        return "\n".join(lines)
+
+
+def scan(
+    source: ImageSource,
+    *,
+    seed: int,
+    sample: int = 256,
+    threads: int = 8,
+    on_progress: Progress | None = None,
+) -> ScanReport:
+    """Read the header of every image and decode a sample of `sample`, chosen by the seed.
+
+    Images that do not come from files have no header; of those only the sample is looked at.
+    `on_progress(done, total)` is called from this thread.
+    """
+    total = len(source)
+    chosen = np.sort(generator(seed, "scan").permutation(total)[:sample])
+    headers = np.arange(total if _has_headers(source) else 0)
+    work = len(headers) + len(chosen)
+
+    def report(done: int) -> None:
+        if on_progress is not None:
+            on_progress(done, work)
+
+    with ThreadPoolExecutor(threads) as pool:
+        check = partial(_reason, partial(_check_header, source))
+        bad = _run(pool, check, headers, lambda done: report(done))
+        decodable = np.array([i for i in chosen if int(i) not in bad], dtype=np.int64)
+        undecodable = _run(
+            pool,
+            partial(_reason, partial(_decode, source)),
+            decodable,
+            lambda done: report(len(headers) + len(chosen) - len(decodable) + done),
+        )
+    header_share = len(bad) / total
+    sample_share = len(undecodable) / max(len(decodable), 1)
+    found = dict(sorted((bad | undecodable).items()))
+    return ScanReport(
+        total=total,
+        bad_indices=np.array(list(found), dtype=np.int64),
+        bad=tuple(Failure(source.identity(i), reason) for i, reason in found.items()),
+        bad_share=header_share + (1 - header_share) * sample_share,
+    )
+
+
+def good(source: ImageSource, report: ScanReport) -> ImageSource:
+    """The source without the images that the scan found bad."""
+    return Subset(source, report.good_indices) if report.bad else source
+
+
+def _run(
+    pool: ThreadPoolExecutor,
+    check: Callable[[int], str | None],
+    indices: NDArray[np.int64],
+    on_done: Callable[[int], None],
+) -> dict[int, str]:
+    """Check images in chunks; the reason for each that is bad, by position."""
+
+    def check_chunk(chunk: NDArray[np.int64]) -> list[tuple[int, str]]:
+        answers = ((int(i), check(int(i))) for i in chunk)
+        return [(i, reason) for i, reason in answers if reason is not None]
+
+    bad: dict[int, str] = {}
+    done = 0
+    chunks = [indices[start : start + _CHUNK] for start in range(0, len(indices), _CHUNK)]
+    for chunk, found in zip(chunks, pool.map(check_chunk, chunks), strict=True):
+        bad.update(found)
+        done += len(chunk)
+        on_done(done)
+    return bad
+
+
+def _reason(look: Callable[[int], None], index: int) -> str | None:
+    try:
+        look(index)
+    except BadImageError as error:
+        return str(error)
+    return None
+
+
+def _decode(source: ImageSource, index: int) -> None:
+    source.image(index).pixels()
+
+
+def _check_header(source: ImageSource, index: int) -> None:
+    while isinstance(source, Subset):
+        index = int(source.indices[index])
+        source = source.source
+    if isinstance(source, EncodedSource):
+        source.check_header(index)
+
+
+def _has_headers(source: ImageSource) -> bool:
+    while isinstance(source, Subset):
+        source = source.source
+    return isinstance(source, EncodedSource)

@@ -1,0 +1,91 @@
+"""The eight textures: two-tone patterns that hold at any angle, each a signed distance."""
+
+import numpy as np
+from numba import njit
+
+TEXTURE_NAMES: tuple[str, ...] = (
+    "stripes",
+    "checker",
+    "dots",
+    "zigzag",
+    "grid",
+    "bricks",
+    "rings",
+    "crosses",
+)
+
+
+@njit(cache=True, nogil=True)
+def pattern(kind: int, u: float, v: float) -> float:
+    """How far (u, v) lies inside the pattern's figure, in periods; negative outside.
+
+    `kind` indexes `TEXTURE_NAMES`; u, v count periods along the pattern's own axes.
+    """
+    if kind == 0:
+        return _stripe(u)
+    if kind == 1:
+        return _checker(u / 1.35, v / 1.35) * 1.35
+    if kind == 2:
+        return _dots(u, v)
+    if kind == 3:
+        return _zigzag(u, v)
+    if kind == 4:
+        return _grid(u, v)
+    if kind == 5:
+        return _bricks(u, v)
+    if kind == 6:
+        return _rings(u / 1.5, v / 1.5) * 1.5
+    return _crosses(u / 1.3, v / 1.3) * 1.3
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _off_centre(x: float) -> float:
+    """Distance to the middle of the unit cell that holds x, in [0, 0.5]."""
+    return abs(x - np.floor(x) - 0.5)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _stripe(x: float) -> float:
+    return 0.25 - _off_centre(x)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _checker(u: float, v: float) -> float:
+    a, b = _stripe(u), _stripe(v)
+    nearest = min(abs(a), abs(b))
+    return nearest if a * b > 0 else -nearest
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _dots(u: float, v: float) -> float:
+    row = v / 0.9
+    x = u + 0.5 * (int(np.floor(row)) % 2)
+    return 0.3 - np.hypot(_off_centre(x), _off_centre(row) * 0.9)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _zigzag(u: float, v: float) -> float:
+    slope = 1.2
+    return _stripe(v + slope * 1.3 * _off_centre(u / 1.3)) / np.hypot(1.0, slope)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _grid(u: float, v: float) -> float:
+    return 0.13 - min(_off_centre(u), _off_centre(v))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bricks(u: float, v: float) -> float:
+    x = u / 2 + 0.5 * (int(np.floor(v + 0.5)) % 2)
+    return 0.12 - min(_off_centre(x) * 2, _off_centre(v))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _rings(u: float, v: float) -> float:
+    return 0.1 - abs(0.3 - np.hypot(_off_centre(u), _off_centre(v)))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _crosses(u: float, v: float) -> float:
+    a, b = _off_centre(u + 0.5 * (int(np.floor(v)) % 2)), _off_centre(v)
+    return min(0.12 - min(a, b), 0.4 - max(a, b))

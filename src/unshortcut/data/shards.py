@@ -1,0 +1,132 @@
+"""Tar shards in webdataset's convention: members that share a key are one sample."""
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unshortcut.data import tree
+from unshortcut.data.tarfile_source import Member, TarSource, index_tar, is_tar, read_range
+from unshortcut.errors import UsageError
+
+_RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
+_MOST_SHARDS = 1_000_000
+_MOST_CLASSES = 1_000_000
+
+Label = int | str
+
+
+def is_shard_pattern(spec: str) -> bool:
+    """Whether a spec names shards: `path/{000..127}.tar`."""
+    return _RANGE.search(spec) is not None
+
+
+def expand(pattern: str) -> list[Path]:
+    """The files that a pattern stands for; the width of the first number is kept.
+
+    >>> [path.name for path in expand("train-{08..11}.tar")]
+    ['train-08.tar', 'train-09.tar', 'train-10.tar', 'train-11.tar']
+    """
+    pieces = _RANGE.split(pattern)
+    ranges: list[list[str]] = []
+    count = 1
+    for first, last in zip(pieces[1::3], pieces[2::3], strict=True):
+        if int(last) < int(first):
+            raise UsageError(f"the range {{{first}..{last}}} in '{pattern}' runs backwards")
+        count *= int(last) - int(first) + 1
+        if count > _MOST_SHARDS:
+            raise UsageError(f"'{pattern}' stands for more than {_MOST_SHARDS} files")
+        width = len(first)
+        ranges.append([f"{n:0{width}d}" for n in range(int(first), int(last) + 1)])
+    names = []
+    for numbers in product(*ranges):
+        texts = [pieces[0]]
+        for number, text in zip(numbers, pieces[3::3], strict=True):
+            texts += [number, text]
+        names.append(Path("".join(texts)).expanduser())
+    return names
+
+
+def holds_samples(path: Path) -> bool:
+    """Whether a single tar file is a shard: it has labels as members of their own (`.cls`)."""
+    return any(tree.extension(member.name) == "cls" for member in index_tar(path))
+
+
+def open_shards(paths: list[Path]) -> TarSource:
+    """The samples of shards in their order; an image with `.cls` or `.json`, or without either."""
+    archive: list[int] = []
+    images: list[Member] = []
+    labels: list[Label | None] = []
+    for number, path in enumerate(paths):
+        if not path.is_file() or not is_tar(path):
+            raise UsageError(f"no such shard: {path}")
+        for sample in _samples(path):
+            archive.append(number)
+            images.append(sample.image)
+            labels.append(_label(path, sample))
+    if not images:
+        raise UsageError(f"no images in the shards {paths[0]} to {paths[-1]}")
+    classes, numbers = _number(labels, [image.name for image in images])
+    return TarSource(paths, np.array(archive, dtype=np.int64), images, classes, numbers)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    image: Member
+    label: Member | None
+
+
+def _samples(path: Path) -> list[_Sample]:
+    """The samples of a shard: the key of a member is its path up to the name's first dot."""
+    images: dict[str, Member] = {}
+    labels: dict[str, Member] = {}
+    for member in index_tar(path):
+        folder, slash, name = member.name.rpartition("/")
+        stem, _, ending = name.partition(".")
+        key = folder + slash + stem
+        if ending.lower() in tree.IMAGE_EXTENSIONS:
+            images.setdefault(key, member)
+        elif ending == "cls" or (ending == "json" and key not in labels):
+            labels[key] = member
+    return [_Sample(image, labels.get(key)) for key, image in images.items()]
+
+
+def _label(path: Path, sample: _Sample) -> Label | None:
+    if sample.label is None:
+        return None
+    content = read_range(path, sample.label.offset, sample.label.size)
+    try:
+        if sample.label.name.endswith(".cls"):
+            return int(content)
+        label = json.loads(content).get("label")
+    except (ValueError, AttributeError, RecursionError):
+        raise UsageError(f"{path.name}/{sample.label.name} is not a label") from None
+    if isinstance(label, bool) or not isinstance(label, int | str | None):
+        raise UsageError(f"the label in {path.name}/{sample.label.name} is no number and no name")
+    return label
+
+
+def _number(
+    labels: list[Label | None], names: list[str]
+) -> tuple[tuple[str, ...] | None, NDArray[np.int64] | None]:
+    """Class names and numbers; numbers stay as they are, names are numbered in their order."""
+    if all(label is None for label in labels):
+        return None, None
+    if None in labels:
+        missing = names[labels.index(None)]
+        raise UsageError(f"some samples of the shards have a label and others, as {missing}, none")
+    numbers = [label for label in labels if isinstance(label, int)]
+    if len(numbers) == len(labels):
+        if not 0 <= min(numbers) <= max(numbers) < _MOST_CLASSES:
+            raise UsageError(f"the labels of shards are numbers from 0 to {_MOST_CLASSES - 1}")
+        classes = tuple(str(number) for number in range(max(numbers) + 1))
+        return classes, np.array(numbers, dtype=np.int64)
+    if numbers:
+        raise UsageError("the labels of the shards are partly numbers and partly names")
+    classes = tuple(sorted({str(label) for label in labels}))
+    number_of = {name: i for i, name in enumerate(classes)}
+    return classes, np.array([number_of[str(label)] for label in labels], dtype=np.int64)

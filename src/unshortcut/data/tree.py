@@ -1,0 +1,127 @@
+"""What the paths of a data set mean: which files are images, which folders splits and classes.
+
+The rules are the same for a folder and for a tar file of it; `docs/data.md` tells them to users.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unshortcut.errors import UsageError, unknown
+
+IMAGE_EXTENSIONS = frozenset(
+    {"jpg", "jpeg", "jpe", "jfif", "png", "webp", "bmp", "dib", "gif", "tif", "tiff"}
+    | {"ppm", "pgm", "pbm", "pnm", "jp2", "avif"}
+)
+SNIFF_BYTES = 16
+
+_MAGIC = (
+    *(b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a"),
+    *(b"BM", b"II*\x00", b"MM\x00*"),
+)
+_STANDARD_SPLITS = ("train", "val", "test")
+_SPLIT_OF_FOLDER = {
+    "train": "train",
+    "val": "val",
+    "valid": "val",
+    "validation": "val",
+    "test": "test",
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The images of one split: positions in the list of paths, and what they are."""
+
+    positions: NDArray[np.int64]
+    classes: tuple[str, ...] | None
+    labels: NDArray[np.int64] | None
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder is nobody's data: hidden, or a Mac archive's shadow copy."""
+    return name.startswith(".") or name == "__MACOSX"
+
+
+def extension(path: str) -> str:
+    """The extension in lower case without its dot, '' where there is none."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return ending.lower() if dot and stem else ""
+
+
+def looks_like_image(start: bytes) -> bool:
+    """Whether the first bytes of a file without an extension are those of an image format."""
+    return (
+        start.startswith(_MAGIC)
+        or (start[:4] == b"RIFF" and start[8:12] == b"WEBP")
+        or start[4:12] in (b"ftypavif", b"jP  \r\n\x87\n")
+    )
+
+
+def split_names(paths: Sequence[str]) -> tuple[str, ...]:
+    """The splits of a tree: its top folders, where they are called so.
+
+    Top folders are splits if `train` and one of `val`, `valid`, `validation`, `test` are among
+    them, or if they all carry such names; `train` beside `car` and `dog` is a class.
+    """
+    tops = _top_folders(paths)
+    if tops is None:
+        return ()
+    standard = {top for top in tops if top in _SPLIT_OF_FOLDER}
+    if not standard or (standard != tops and ("train" not in standard or len(standard) < 2)):
+        return ()
+    named = {_SPLIT_OF_FOLDER.get(top, top) for top in tops}
+    return (*(s for s in _STANDARD_SPLITS if s in named), *sorted(named - {*_STANDARD_SPLITS}))
+
+
+def select(paths: Sequence[str], split: str | None, where: str) -> Selection:
+    """The images of a split, or of the whole where `split` is None and there is no `train`.
+
+    A class is the first folder below the split; what lies deeper belongs to it. Labels are
+    numbered over the classes of all splits, so that they mean the same in each. Images that lie
+    beside class folders make the split unlabelled, and so does a single class.
+    """
+    splits = split_names(paths)
+    if split is None and "train" in splits:
+        split = "train"
+    if split is None:
+        positions = np.arange(len(paths), dtype=np.int64)
+    else:
+        chosen = {split} | {folder for folder, name in _SPLIT_OF_FOLDER.items() if name == split}
+        hits = [i for i, path in enumerate(paths) if _folder(path, 0) in chosen]
+        if not hits:
+            raise _no_split(split, splits or tuple(_top_folders(paths) or ()), where)
+        positions = np.array(hits, dtype=np.int64)
+    depth = 1 if splits or split is not None else 0
+    folders = [_folder(path, depth) for path in paths]
+    classes = tuple(sorted({folder for folder in folders if folder is not None}))
+    if len(classes) < 2 or any(folders[i] is None for i in positions):
+        return Selection(positions, None, None)
+    number = {name: i for i, name in enumerate(classes)}
+    labels = np.array([number[folders[i] or ""] for i in positions], dtype=np.int64)
+    return Selection(positions, classes, labels)
+
+
+def _folder(path: str, depth: int) -> str | None:
+    """The folder of a path at a depth, or None where the file itself lies there or above."""
+    parts = path.split("/", depth + 1)
+    return parts[depth] if len(parts) > depth + 1 else None
+
+
+def _top_folders(paths: Sequence[str]) -> set[str] | None:
+    """The folders at the top, or None where an image lies beside them."""
+    tops = set()
+    for path in paths:
+        top, slash, _ = path.partition("/")
+        if not slash:
+            return None
+        tops.add(top)
+    return tops
+
+
+def _no_split(split: str, known: tuple[str, ...], where: str) -> UsageError:
+    if not known:
+        return UsageError(f"{where} has no split '{split}': it has no splits.")
+    return unknown(f"split of {where}", split, known)

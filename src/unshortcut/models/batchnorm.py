@@ -1,0 +1,124 @@
+"""Batch norm that does not leak which key belongs to which query.
+
+In one batch, statistics are a signature: a network can find the positive by them alone (He et
+al., MoCo, section 3.3). So queries are normalised in groups, and keys are dealt so that the group
+of a key holds as few companions of its own query as can be.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from unshortcut.distributed import gather, own_part, world_size
+
+
+class SplitBatchNorm(_BatchNorm):
+    """Batch norm over `groups` contiguous parts of the batch, each with statistics of its own.
+
+    Shares its parameters and running statistics with the batch norm that it replaces; in eval
+    mode it is that batch norm. Running statistics take a step for each group.
+    """
+
+    def __init__(self, replaced: _BatchNorm, groups: int) -> None:
+        super().__init__(
+            replaced.num_features,
+            replaced.eps,
+            replaced.momentum,
+            replaced.affine,
+            replaced.track_running_stats,
+        )
+        self.weight, self.bias = replaced.weight, replaced.bias
+        self.running_mean, self.running_var = replaced.running_mean, replaced.running_var
+        self.num_batches_tracked = replaced.num_batches_tracked
+        self.groups = groups
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 4):
+            raise ValueError(f"expected a 2-D or 4-D input, got {input.dim()}-D")
+
+    def forward(self, input: Tensor) -> Tensor:
+        # Groups of one would have no variance, so small batches make fewer groups.
+        groups = min(self.groups, len(input) // 2)
+        if not self.training or groups < 2:
+            return super().forward(input)
+        normalised = [
+            F.batch_norm(
+                part,
+                self.running_mean,
+                self.running_var,
+                self.weight,
+                self.bias,
+                training=True,
+                momentum=self.momentum or 0.1,
+                eps=self.eps,
+            )
+            for part in input.chunk(groups)
+        ]
+        if self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+        return torch.cat(normalised)
+
+
+def split_batch_norm(network: nn.Module, groups: int) -> nn.Module:
+    """Replace every batch norm of a network by one over groups; state-dict names stay."""
+    for name, child in network.named_children():
+        if isinstance(child, _BatchNorm) and not isinstance(child, nn.SyncBatchNorm):
+            split = _split_keeping_activation(child, groups)
+            network.register_module(name, split)
+        else:
+            split_batch_norm(child, groups)
+    return network
+
+
+def _split_keeping_activation(norm: _BatchNorm, groups: int) -> nn.Module:
+    """timm fuses an activation into some of its batch norms (`BatchNormAct2d`): keep it."""
+    split = SplitBatchNorm(norm, groups)
+    activation = getattr(norm, "act", None)
+    if activation is None or isinstance(activation, nn.Identity):
+        return split
+    return _SplitBatchNormAct(norm, groups, activation)
+
+
+class _SplitBatchNormAct(SplitBatchNorm):
+    def __init__(self, replaced: _BatchNorm, groups: int, activation: nn.Module) -> None:
+        super().__init__(replaced, groups)
+        self.act = activation
+
+    def forward(self, input: Tensor) -> Tensor:
+        activated: Tensor = self.act(super().forward(input))
+        return activated
+
+
+def deal(count: int, groups: int, generator: torch.Generator) -> Tensor:
+    """A permutation (count,) that spreads every contiguous group evenly over all groups.
+
+    Row p of the dealt batch is row `deal[p]` of the batch. With at least as many groups as a
+    group has members, two rows of one group never meet again. Who goes where is random.
+    """
+    shuffled = torch.cat(
+        [
+            part[torch.randperm(len(part), generator=generator)]
+            for part in torch.arange(count).chunk(groups)
+        ]
+    )
+    hands = [shuffled[start::groups] for start in range(groups)]
+    return torch.cat([hands[i] for i in torch.randperm(groups, generator=generator).tolist()])
+
+
+class KeyShuffle:
+    """Deals the keys of all ranks before they are encoded, and puts embeddings back in order."""
+
+    def __init__(self, count: int, groups: int, generator: torch.Generator) -> None:
+        """`count` rows on each rank, `groups` of batch norm on each rank; same generator on all."""
+        world = world_size()
+        self.order = deal(count * world, max(groups, 1) * world, generator)
+        self.inverse = torch.argsort(self.order)
+
+    def deal(self, images: Tensor) -> Tensor:
+        """(N, ...) of this rank to the (N, ...) that this rank encodes."""
+        return gather(images)[own_part(self.order).to(images.device)]
+
+    def restore(self, embeddings: Tensor) -> Tensor:
+        """(N, D) in dealt order to the (N, D) of this rank's own images."""
+        return gather(embeddings)[own_part(self.inverse).to(embeddings.device)]

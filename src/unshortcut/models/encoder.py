@@ -1,0 +1,81 @@
+"""Encoders: a timm model without its classifier."""
+
+from typing import Any
+
+import timm
+import torch
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor, nn
+
+from unshortcut.errors import UsageError, unknown
+
+
+class EncoderSettings(BaseModel):
+    """Which timm model, built how."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = "resnet50"
+    options: dict[str, Any] = {}
+    """Further arguments of `timm.create_model`, e.g. `{layers: [1, 1, 1, 1]}`."""
+    small_stem: bool = False
+    """For small images: a 3×3 convolution of stride 1 as the stem, and no max-pooling (ResNets)."""
+
+
+class Encoder(nn.Module):
+    """Images (N, 3, H, W) to features (N, dim).
+
+    `self.model` is the bare timm model, so its state dict loads into timm strictly. Weights are
+    laid out channels-last, which nearly doubles the speed of small convolutions on CPUs.
+    """
+
+    def __init__(self, settings: EncoderSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.model = _create(settings).to(memory_format=torch.channels_last)
+        self.dim = int(self.model.num_features)
+
+    def forward(self, images: Tensor) -> Tensor:
+        features: Tensor = self.model(images.contiguous(memory_format=torch.channels_last))
+        return features
+
+    def feature_map(self, images: Tensor) -> Tensor:
+        """What the encoder has before pooling: (N, C, h, w), or (N, tokens, C) for a ViT."""
+        features: Tensor = self.model.forward_features(images)
+        return features
+
+
+def create_encoder(settings: EncoderSettings, seed: int) -> Encoder:
+    """An encoder with initial weights that depend on the seed alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Encoder(settings)
+
+
+def _create(settings: EncoderSettings) -> nn.Module:
+    if not timm.is_model(settings.name):
+        raise unknown("encoder", settings.name, timm.list_models())
+    options = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in settings.options.items()
+    }
+    try:
+        model: nn.Module = timm.create_model(
+            settings.name, pretrained=False, num_classes=0, **options
+        )
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UsageError(
+            f"encoder.options {settings.options} do not fit '{settings.name}': {error}"
+        ) from error
+    if settings.small_stem:
+        _shrink_stem(model, settings.name)
+    return model
+
+
+def _shrink_stem(model: nn.Module, name: str) -> None:
+    stem = getattr(model, "conv1", None)
+    if not isinstance(stem, nn.Conv2d) or not hasattr(model, "maxpool"):
+        raise UsageError(f"encoder.small_stem is for ResNets with a plain stem, not for '{name}'")
+    model.conv1 = nn.Conv2d(3, stem.out_channels, 3, stride=1, padding=1, bias=False)
+    nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")
+    model.maxpool = nn.Identity()

@@ -1,0 +1,36 @@
+"""Heads: from features to the space where the objective works."""
+
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+
+class MLPHead(nn.Module):
+    """Linear, (batch norm,) ReLU, …, Linear: features (N, in) to embeddings (N, out).
+
+    Two layers without batch norm are MoCo-v2's head; SimCLR's has batch norm after every layer.
+    """
+
+    def __init__(
+        self,
+        width_in: int,
+        width_hidden: int,
+        width_out: int,
+        *,
+        layers: int = 2,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        widths = [width_in] + [width_hidden] * (layers - 1) + [width_out]
+        parts: list[nn.Module] = []
+        for number, (before, after) in enumerate(pairwise(widths), start=1):
+            parts.append(nn.Linear(before, after, bias=not batch_norm))
+            if batch_norm:
+                parts.append(nn.BatchNorm1d(after))
+            if number < layers:
+                parts.append(nn.ReLU(inplace=True))
+        self.layers = nn.Sequential(*parts)
+
+    def forward(self, features: Tensor) -> Tensor:
+        embeddings: Tensor = self.layers(features)
+        return embeddings

@@ -1,0 +1,34 @@
+"""The queue of past keys (MoCo's memory bank): the last `size` embeddings, oldest overwritten."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from unshortcut.randomness import torch_generator
+
+
+class Queue(nn.Module):
+    """(size, dim) unit rows, random at first; any batch size goes with any queue size.
+
+    Rows and pointer are buffers, so they are in the checkpoint. Ranks stay identical as long as
+    all of them push the same rows: push what `distributed.gather` returns.
+    """
+
+    rows: Tensor
+    pointer: Tensor
+
+    def __init__(self, size: int, dim: int, seed: int = 0) -> None:
+        super().__init__()
+        start = torch.randn(size, dim, generator=torch_generator(seed, "queue"))
+        self.register_buffer("rows", F.normalize(start, dim=1))
+        self.register_buffer("pointer", torch.zeros((), dtype=torch.long))
+
+    @torch.no_grad()
+    def push(self, keys: Tensor) -> None:
+        """Overwrite the oldest rows with keys (N, dim); of more keys than rows the last remain."""
+        size = len(self.rows)
+        skipped = max(0, len(keys) - size)
+        first = int(self.pointer) + skipped
+        places = torch.arange(first, first + len(keys) - skipped, device=keys.device) % size
+        self.rows[places] = keys[skipped:].detach().to(self.rows.dtype)
+        self.pointer.fill_((int(self.pointer) + len(keys)) % size)

@@ -1,0 +1,133 @@
+"""Weighted nearest-neighbour classification of frozen features (Wu et al. 2018, InstDisc; DINO)."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from unshortcut.errors import UsageError
+from unshortcut.probes.matrices import Features, Labels, accuracy, checked, checked_features
+
+NEIGHBOURS = (1, 5, 20, 200)
+TEMPERATURE = 0.07
+
+QUERIES = 1024
+"""Queries compared at once."""
+BANK = 2**15
+"""Bank rows compared at once."""
+
+
+def knn_accuracy(
+    train_features: Features,
+    train_labels: Labels,
+    test_features: Features,
+    test_labels: Labels,
+    *,
+    k: Sequence[int] = NEIGHBOURS,
+    temperature: float = TEMPERATURE,
+    weighted: bool = True,
+) -> dict[int, float]:
+    """Accuracy (0 to 1) for every k, in one pass over the data.
+
+    The k most similar training samples (cosine) vote for their class with weight
+    exp(similarity / temperature), or equally if not `weighted`. A k above the size of the bank
+    counts the whole bank. `choose_k` picks one k without looking at the test set.
+    """
+    predictions = knn_predict(
+        train_features, train_labels, test_features, k=k, temperature=temperature, weighted=weighted
+    )
+    _, labels = checked((test_features, test_labels), "test")
+    return {count: accuracy(predicted, labels) for count, predicted in predictions.items()}
+
+
+def knn_predict(
+    train_features: Features,
+    train_labels: Labels,
+    test_features: Features,
+    *,
+    k: Sequence[int] = NEIGHBOURS,
+    temperature: float = TEMPERATURE,
+    weighted: bool = True,
+) -> dict[int, Tensor]:
+    """The predicted class (M,) of each test sample for every k; see `knn_accuracy`."""
+    bank, labels = checked((train_features, train_labels), "train")
+    queries = checked_features(test_features, "test")
+    if queries.shape[1] != bank.shape[1]:
+        raise UsageError(
+            f"the train features have {bank.shape[1]} dimensions, the test's {queries.shape[1]}"
+        )
+    neighbours = _neighbours(bank, queries, min(max(k, default=0), len(bank)))
+    return _vote(neighbours, labels, k, temperature, weighted)
+
+
+def choose_k(
+    features: Features,
+    labels: Labels,
+    *,
+    k: Sequence[int] = NEIGHBOURS,
+    temperature: float = TEMPERATURE,
+    weighted: bool = True,
+) -> tuple[int, dict[int, float]]:
+    """The k with the best leave-one-out accuracy on the training set, and that of every k.
+
+    Each training sample is classified by the others. Of equal ones the smallest k wins.
+    """
+    bank, classes = checked((features, labels), "train")
+    if len(bank) < 2:
+        raise UsageError("choosing k needs at least 2 training samples")
+    neighbours = _neighbours(bank, bank, min(max(k, default=0), len(bank) - 1), leave_out=True)
+    predictions = _vote(neighbours, classes, k, temperature, weighted)
+    scores = {count: accuracy(predicted, classes) for count, predicted in predictions.items()}
+    return max(sorted(scores), key=scores.__getitem__), scores
+
+
+def _neighbours(
+    bank: Tensor, queries: Tensor, k: int, leave_out: bool = False
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Similarities and bank indices (q, k), best first, a chunk of queries at a time.
+
+    With `leave_out` the queries are the bank, and none is its own neighbour. Memory does not grow
+    with the bank: the best of each part of it are merged with the best so far.
+    """
+    for first in range(0, len(queries), QUERIES):
+        query = F.normalize(queries[first : first + QUERIES].float(), dim=1)
+        best = query.new_empty(len(query), 0)
+        index = torch.empty(len(query), 0, dtype=torch.int64, device=query.device)
+        for start in range(0, len(bank), BANK):
+            part = F.normalize(bank[start : start + BANK].float(), dim=1)
+            similarity = query @ part.T
+            if leave_out:
+                similarity.diagonal(first - start).fill_(-torch.inf)
+            top, where = similarity.topk(min(k, len(part)), dim=1)
+            best, order = torch.cat([best, top], dim=1).topk(
+                min(k, best.shape[1] + top.shape[1]), dim=1
+            )
+            index = torch.cat([index, where + start], dim=1).gather(1, order)
+        yield best, index
+
+
+def _vote(
+    neighbours: Iterator[tuple[Tensor, Tensor]],
+    labels: Tensor,
+    k: Sequence[int],
+    temperature: float,
+    weighted: bool,
+) -> dict[int, Tensor]:
+    """The class with the most votes (M,), for every k."""
+    if not k or min(k) < 1:
+        raise UsageError(f"k must name counts of at least 1, not {list(k)}")
+    if not temperature > 0:
+        raise UsageError(f"the temperature must be above 0, not {temperature}")
+    classes = int(labels.max()) + 1
+    predicted: dict[int, list[Tensor]] = {count: [] for count in k}
+    for similarity, index in neighbours:
+        voted = labels[index]
+        # Relative to the best neighbour: the same winner, and no overflow at low temperatures.
+        weight = ((similarity - similarity[:, :1]) / temperature).exp()
+        weight = weight if weighted else torch.ones_like(weight)
+        for count, parts in predicted.items():
+            votes = weight.new_zeros(len(weight), classes)
+            votes.scatter_add_(1, voted[:, :count], weight[:, :count])
+            parts.append(votes.argmax(1))
+    return {count: torch.cat(parts) for count, parts in predicted.items()}

@@ -1,0 +1,61 @@
+"""Feature matrices and their labels, checked before anything is computed from them."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unshortcut.errors import RunError, UsageError
+
+Features = Tensor | NDArray[np.floating]
+"""(N, D), any floating type; tensors may be on any device."""
+Labels = Tensor | NDArray[np.integer]
+"""(N,), 0 to K - 1."""
+Labelled = tuple[Features, Labels]
+
+
+def checked_features(features: Features, name: str, *, copies: bool = False) -> Tensor:
+    """Features as a tensor whose values are all finite; `name` is the set's, for the message.
+
+    With `copies` they may also be (N, V, D).
+    """
+    tensor = torch.as_tensor(features)
+    if tensor.ndim not in ((2, 3) if copies else (2,)) or not tensor.is_floating_point():
+        raise UsageError(
+            f"the {name} features must be an (N, D) matrix of floating-point numbers, "
+            f"not {tuple(tensor.shape)} of {tensor.dtype}"
+        )
+    if tensor.numel() == 0:
+        raise UsageError(f"the {name} features are empty: {tuple(tensor.shape)}")
+    rows = tensor.flatten(1)
+    # A sum is finite only if its terms are; it costs no temporary of the features' size.
+    if not torch.isfinite(rows.sum(1, dtype=torch.float64)).all():
+        bad = ~torch.isfinite(rows).all(1)
+        raise RunError(
+            f"the {name} features are NaN or infinite in {int(bad.sum())} of {len(bad)} rows, "
+            f"first in row {int(bad.nonzero()[0])}"
+        )
+    return tensor.detach()
+
+
+def checked(
+    data: Labelled, name: str, classes: int | None = None, *, copies: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Features and their labels as tensors on one device; labels are below `classes` if given."""
+    features = checked_features(data[0], name, copies=copies)
+    labels = torch.as_tensor(data[1]).to(features.device, torch.int64)
+    if labels.shape != (len(features),):
+        raise UsageError(
+            f"the {name} set has {len(features)} feature rows "
+            f"but labels of shape {tuple(labels.shape)}"
+        )
+    lowest, highest = int(labels.min()), int(labels.max())
+    if lowest < 0 or (classes is not None and highest >= classes):
+        allowed = "0 and more" if classes is None else f"0 to {classes - 1}"
+        raise UsageError(f"the {name} labels go from {lowest} to {highest}; allowed: {allowed}")
+    return features, labels
+
+
+def accuracy(predictions: Tensor, labels: Tensor) -> float:
+    """The part of predictions (N,) that equals the labels (N,), 0 to 1."""
+    return float((predictions == labels).double().mean())

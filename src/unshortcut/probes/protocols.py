@@ -1,0 +1,144 @@
+"""The papers' own linear protocols by name, run on cached features.
+
+The papers draw a new random crop and flip of each image every epoch. Cached features hold what was
+cached: of one view the protocol sees the same features each epoch; of V augmented copies an image,
+(N, V, D), epoch e sees copy e mod V. The accuracy reported is the last epoch's. The papers' code
+keeps the best epoch on the test set, which this does not do.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from timm.optim import Lars
+from torch import nn
+from torch.nn import functional as F
+
+from unshortcut.errors import unknown
+from unshortcut.probes.matrices import Labelled, accuracy, checked
+from unshortcut.randomness import torch_generator
+
+INIT_STD = 0.01
+"""Standard deviation of a fresh classifier's weights, in all of the papers."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a paper trains its linear classifier; the bias starts at 0, the weight at N(0, 0.01)."""
+
+    name: str
+    learning_rate: float
+    batch_size: int
+    epochs: int
+    drops: tuple[int, ...] = ()
+    """Epochs at which the learning rate is divided by 10; none of them: a cosine to 0."""
+    warmup_epochs: int = 0
+    """Epochs over which the learning rate rises from 0, by step."""
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    per_256: bool = False
+    """The learning rate is stated for a batch of 256, and grows with the batch."""
+    lars: bool = False
+    """LARS on the weight, as MAE has it, instead of SGD."""
+    normalised: bool = False
+    """A batch norm without affine comes before the classifier; ragged last batches are left out."""
+
+    def rate(self, epoch: float) -> float:
+        """The learning rate at a time in epochs; only warm-up and cosine change within an epoch."""
+        peak = self.learning_rate * (self.batch_size / 256 if self.per_256 else 1)
+        if epoch < self.warmup_epochs:
+            return peak * epoch / self.warmup_epochs
+        if self.drops:
+            return peak * 0.1 ** sum(epoch >= drop for drop in self.drops)
+        progress = (epoch - self.warmup_epochs) / (self.epochs - self.warmup_epochs)
+        return peak * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+MOCO = Protocol("moco", learning_rate=30, batch_size=256, epochs=100, drops=(60, 80))
+NSN = Protocol("nsn", learning_rate=10, batch_size=128, epochs=60, drops=(30, 40, 50))
+LOOC = Protocol("looc", learning_rate=30, batch_size=256, epochs=200, drops=(120, 160))
+MAE = Protocol(
+    "mae",
+    learning_rate=0.1,
+    per_256=True,
+    batch_size=16384,
+    epochs=90,
+    warmup_epochs=10,
+    lars=True,
+    normalised=True,
+)
+PROTOCOLS = {protocol.name: protocol for protocol in (MOCO, NSN, LOOC, MAE)}
+
+
+def protocol_named(name: str) -> Protocol:
+    """The protocol of that name, or a `UsageError` that gives the nearest."""
+    if name not in PROTOCOLS:
+        raise unknown("protocol", name, PROTOCOLS)
+    return PROTOCOLS[name]
+
+
+def run_protocol(
+    protocol: Protocol,
+    train: Labelled,
+    tests: Mapping[str, Labelled],
+    *,
+    seed: int = 0,
+    classes: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> dict[str, float]:
+    """Train a classifier as the protocol says; its last epoch's accuracy (0 to 1) on every test.
+
+    Train features are (N, D), or (N, V, D) for V augmented copies of each image. A batch larger
+    than the set is the whole set, at the same learning rate. `on_progress(done, epochs)` is called after each epoch.
+    """
+    features, labels = checked(train, "train", classes, copies=True)
+    copies = features.float() if features.ndim == 3 else features.float()[:, None]
+    classes = int(labels.max()) + 1 if classes is None else classes
+    held = {name: checked(test, name, classes) for name, test in tests.items()}
+
+    head = _head(protocol, copies.shape[-1], classes, seed).to(features.device)
+    optimiser = _optimiser(protocol, head)
+    batch_size = min(protocol.batch_size, len(labels))
+    generator = torch_generator("linear protocol", "order", seed)
+    head.train()
+    for epoch in range(protocol.epochs):
+        copy = copies[:, epoch % copies.shape[1]]
+        batches = torch.randperm(len(labels), generator=generator).to(features.device)
+        ragged = len(labels) % batch_size and protocol.normalised
+        steps = batches[: len(labels) - ragged].split(batch_size)
+        for step, batch in enumerate(steps):
+            for group in optimiser.param_groups:
+                group["lr"] = protocol.rate(epoch + step / len(steps))
+            loss = F.cross_entropy(head(copy[batch]), labels[batch])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        if on_progress is not None:
+            on_progress(epoch + 1, protocol.epochs)
+
+    head.eval()
+    with torch.inference_mode():
+        return {
+            name: accuracy(head(rows.float()).argmax(1), truth)
+            for name, (rows, truth) in held.items()
+        }
+
+
+def _head(protocol: Protocol, dimensions: int, classes: int, seed: int) -> nn.Sequential:
+    linear = nn.Linear(dimensions, classes)
+    nn.init.zeros_(linear.bias)
+    generator = torch_generator("linear protocol", "init", seed)
+    nn.init.normal_(linear.weight, std=INIT_STD, generator=generator)
+    norm = nn.BatchNorm1d(dimensions, affine=False, eps=1e-6) if protocol.normalised else None
+    return nn.Sequential(norm, linear) if norm else nn.Sequential(linear)
+
+
+def _optimiser(protocol: Protocol, head: nn.Sequential) -> torch.optim.Optimizer:
+    weight, bias = head[-1].parameters()
+    momentum, decay = protocol.momentum, protocol.weight_decay
+    if not protocol.lars:
+        return torch.optim.SGD([weight, bias], protocol.rate(0), momentum, weight_decay=decay)
+    # Only the weight is adapted: LARS sets a bias's rate by its norm, and that starts at 0.
+    groups = [{"params": [weight], "always_adapt": True}, {"params": [bias]}]
+    return Lars(groups, lr=0.0, momentum=momentum, weight_decay=decay)

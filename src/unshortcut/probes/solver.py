@@ -1,0 +1,197 @@
+"""Many L2-penalised softmax classifiers on one feature matrix, solved side by side.
+
+The features are centred and rotated onto their principal axes once (`Basis`). There the Hessian of
+the loss is close to a diagonal matrix, which preconditions L-BFGS: it converges in a few dozen
+passes over the features whatever their scale and conditioning.
+
+Shapes: N samples, A axes (the last one constant, for the bias), H heads, K classes.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+HISTORY = 8
+"""Steps that L-BFGS remembers."""
+CHUNK = 2**22
+"""Logits held at once, in numbers."""
+ROWS = 2**14
+"""Feature rows that are centred and rotated at once."""
+RELATIVE_RANK = 1e-9
+"""Axes with less than this part of the largest axis' energy are rounding, and are dropped."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The principal axes of training features, and a last, constant axis for the bias."""
+
+    mean: Tensor
+    """(D,)"""
+    axes: Tensor
+    """(D, A - 1), orthonormal columns; A - 1 is the rank of the centred features."""
+    energy: Tensor
+    """(A,): mean square of each coordinate over the training set."""
+
+    @classmethod
+    def of(cls, features: Tensor) -> "Basis":
+        """The basis of features (N, D) of any floating type."""
+        mean = features.mean(0, dtype=torch.float64)
+        covariance = torch.zeros(len(mean), len(mean), dtype=torch.float64, device=mean.device)
+        for part in features.split(ROWS):
+            centred = part.float() - mean.float()
+            covariance += centred.T @ centred
+        energy, axes = torch.linalg.eigh(covariance / len(features))
+        kept = energy > (RELATIVE_RANK * energy[-1]).clamp(min=torch.finfo(torch.float32).tiny)
+        energy = torch.cat([energy[kept], energy.new_ones(1)])
+        return cls(mean.float(), axes[:, kept].float(), energy.float())
+
+    def coordinates(self, features: Tensor) -> Tensor:
+        """(N, D) of any floating type -> (N, A) float32."""
+        rotated = torch.ones(len(features), len(self.energy), device=features.device)
+        for source, target in zip(features.split(ROWS), rotated.split(ROWS), strict=True):
+            target[:, :-1] = (source.float() - self.mean) @ self.axes
+        return rotated
+
+    def plain(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights (K, A) on coordinates -> weight (K, D) and bias (K,) on the features."""
+        weight = weights[:, :-1] @ self.axes.T
+        bias = weights[:, -1].double() - weight.double() @ self.mean.double()
+        return weight, bias.float()
+
+
+class Evaluation(NamedTuple):
+    """The objective of each head at a point."""
+
+    value: Tensor
+    """(H,)"""
+    gradient: Tensor
+    """(H, K, A)"""
+    curvature: Tensor
+    """(H,): mean second derivative of the cross-entropy in a logit."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """H classifiers; each minimises its own weighted cross-entropy plus its own penalty.
+
+    Head h minimises sum_n shares[h, n] * CE(weights[h] @ coordinates[n], labels[n])
+    + penalty[h] / 2 * |weights[h] - centre[h]|^2, where the bias is not penalised.
+    """
+
+    coordinates: Tensor
+    """(N, A), of `Basis.coordinates`."""
+    labels: Tensor
+    """(N,) int64."""
+    shares: Tensor
+    """(H, N): what each sample counts for each head; rows sum to one."""
+    penalty: Tensor
+    """(H,)"""
+    centre: Tensor
+    """(H, K, A): where the penalty pulls to."""
+
+    def evaluate(self, weights: Tensor) -> Evaluation:
+        """Objective, gradient and curvature at weights (H, K, A), in one pass by chunks."""
+        heads, classes, axes = weights.shape
+        flat = weights.reshape(heads * classes, axes)
+        offset = weights - self.centre
+        pull = offset * self.penalty[:, None, None]
+        pull[..., -1] = 0
+        value = 0.5 * (pull * offset).sum((1, 2))
+        curvature = torch.zeros_like(value)
+        gradient = pull.view_as(flat)
+        rows = max(1, CHUNK // (heads * classes))
+        for first in range(0, len(self.labels), rows):
+            part = slice(first, first + rows)
+            x, share = self.coordinates[part], self.shares[:, part]
+            # Logits are (H, K, n): this side of the product is several times faster where the
+            # heads are few, and the softmax runs along contiguous samples.
+            log_p = (flat @ x.T).view(heads, classes, -1).log_softmax(1)
+            index = self.labels[part].expand(heads, 1, -1)
+            value -= (log_p.gather(1, index)[:, 0] * share).sum(1)
+            p = log_p.exp_()
+            curvature += ((1 - p.square().sum(1)) * share).sum(1)
+            p.scatter_add_(1, index, p.new_tensor(-1.0).expand_as(index))
+            gradient.addmm_((p * share[:, None]).view(heads * classes, -1), x)
+        return Evaluation(value, gradient.view_as(weights), curvature / max(1, classes - 1))
+
+
+def solve(
+    problem: Problem, energy: Tensor, start: Tensor, *, tolerance: float, max_passes: int
+) -> Tensor:
+    """Weights (H, K, A) whose objective is within about `tolerance` of each head's minimum.
+
+    L-BFGS on all heads in step, each with its own memory and its own line search; a head is done
+    when the decrease that its quadratic model promises is below `tolerance` (in nats). `energy` is
+    the basis'; one pass reads the features twice.
+    """
+    memory = _Memory(energy, problem.penalty)
+    point, length = start, torch.ones_like(problem.penalty)
+    at = problem.evaluate(point)
+    direction = -memory.apply(at)
+    slope = _dot(at.gradient, direction)
+    for _ in range(max_passes):
+        moving = -0.5 * slope > tolerance
+        if not moving.any():
+            break
+        trial = point + (length * moving)[:, None, None] * direction
+        there = problem.evaluate(trial)
+        # The slack is the rounding of the values themselves.
+        bound = at.value + 1e-4 * length * slope + 1e-6 * at.value.abs()
+        taken = moving & (there.value <= bound)
+        wide = taken[:, None, None]
+        change = (there.gradient - at.gradient) * wide
+        memory.add((trial - point) * wide, change, at.curvature)
+        point = torch.where(wide, trial, point)
+        at = Evaluation(
+            torch.where(taken, there.value, at.value),
+            torch.where(wide, there.gradient, at.gradient),
+            torch.where(taken, there.curvature, at.curvature),
+        )
+        direction = torch.where(wide, -memory.apply(at), direction)
+        slope = torch.where(taken, _dot(at.gradient, direction), slope)
+        length = torch.where(taken, 1.0, 0.5 * length)
+    return point
+
+
+class _Memory:
+    """What L-BFGS knows of the inverse Hessian of each head."""
+
+    def __init__(self, energy: Tensor, penalty: Tensor) -> None:
+        self.energy = energy
+        self.ridge = penalty[:, None].repeat(1, len(energy))
+        self.ridge[:, -1] = 0
+        self.growth = torch.ones_like(penalty)
+        self.pairs: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def add(self, step: Tensor, change: Tensor, curvature: Tensor) -> None:
+        """Remember a step and its change of gradient, (H, K, A); zeros where there was none."""
+        agreement = _dot(step, change)
+        useful = agreement > 0
+        scaled = _dot(change, change / self._diagonal(curvature))
+        self.growth = torch.where(useful, agreement / scaled, self.growth)
+        self.pairs.append((step, change, torch.where(useful, 1 / agreement, 0.0)))
+        del self.pairs[:-HISTORY]
+
+    def apply(self, at: Evaluation) -> Tensor:
+        """The approximate inverse Hessian times the gradient (H, K, A), by the two loops."""
+        rest = at.gradient.clone()
+        shares = []
+        for step, change, weight in reversed(self.pairs):
+            share = weight * _dot(step, rest)
+            rest -= share[:, None, None] * change
+            shares.append(share)
+        rest *= self.growth[:, None, None] / self._diagonal(at.curvature)
+        for (step, change, weight), share in zip(self.pairs, reversed(shares), strict=True):
+            rest += (share - weight * _dot(change, rest))[:, None, None] * step
+        return rest
+
+    def _diagonal(self, curvature: Tensor) -> Tensor:
+        """The Hessian (H, 1, A) if every sample and class had the mean curvature."""
+        return (curvature.clamp(min=1e-6)[:, None] * self.energy + self.ridge)[:, None]
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    """Inner products (H,) of (H, K, A)."""
+    return (a * b).sum((1, 2))

@@ -1,0 +1,79 @@
+"""`result.json`: what every command leaves for machines, and the versions that it depends on."""
+
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from unshortcut.files import write_json
+
+RESULT_FILE = "result.json"
+_PACKAGES = ("torch", "torchvision", "timm", "lightning", "numpy", "opencv-python-headless")
+
+
+def write_result(
+    path: Path,
+    command: str,
+    *,
+    figures: dict[str, Any],
+    seed: int | None = None,
+    data: str | None = None,
+    model: str | None = None,
+) -> dict[str, Any]:
+    """Write a result: no host name and no absolute path, so it can be shown to anyone."""
+    result = {
+        "command": command,
+        "version": package_version(),
+        "commit": commit(),
+        "seed": seed,
+        "data": data and public_name(data),
+        "model": model and public_name(model),
+        "figures": figures,
+    }
+    write_json(path, result)
+    return result
+
+
+def public_name(spec: str) -> str:
+    """A data or model spec without the folders that only its owner knows."""
+    return Path(spec).name if Path(spec).is_absolute() or spec.startswith(("..", "~")) else spec
+
+
+@cache
+def package_version() -> str:
+    try:
+        return version("unshortcut")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the source tree that runs, with `+` where it has changes; None outside one."""
+    folder = Path(__file__).parent
+    if not (folder.parent.parent / ".git").exists():
+        return None
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", str(folder))
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def versions() -> dict[str, str]:
+    """Versions of what results depend on."""
+    found = {"python": platform.python_version(), "unshortcut": package_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

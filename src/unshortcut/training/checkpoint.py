@@ -1,0 +1,95 @@
+"""Checkpoints: whole or absent, taken between optimiser steps, loaded without executing anything."""
+
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.plugins import CheckpointIO
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from unshortcut.errors import RunError, UsageError
+from unshortcut.files import atomic_open
+
+
+class WholeFileIO(CheckpointIO):
+    """Writes aside in the same folder, syncs, renames; reads with `weights_only`.
+
+    Lightning's own goes through the system's temporary folder, which may be another disk.
+    """
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None
+    ) -> None:
+        try:
+            with atomic_open(path) as file:
+                torch.save(checkpoint, file)
+        except (OSError, RuntimeError) as error:  # torch turns a full disk into a RuntimeError
+            raise RunError(
+                f"the checkpoint '{Path(path).name}' could not be written ({error}); "
+                "the one before it is untouched"
+            ) from error
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any | None = None, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        return load_checkpoint(Path(path))
+
+    def remove_checkpoint(self, path: Any) -> None:
+        Path(path).unlink(missing_ok=True)
+
+
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """A checkpoint's plain values and tensors; a file that would execute something is refused."""
+    try:
+        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"'{path.name}' is no checkpoint that is safe to load: {reason}") from None
+    return checkpoint
+
+
+class Checkpointing(Callback):
+    """A checkpoint after each epoch, every `minutes`, every `steps`, and when asked to stop."""
+
+    def __init__(self, path: Path, minutes: float, steps: int | None) -> None:
+        self.path = path
+        self.seconds = minutes * 60
+        self.steps = steps
+        self._saved_at = time.monotonic()
+        self._saved_step = 0
+
+    def save(self, trainer: Trainer) -> None:
+        trainer.save_checkpoint(self.path)
+        self._saved_at = time.monotonic()
+        self._saved_step = trainer.global_step
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._saved_at = time.monotonic()
+        self._saved_step = trainer.global_step
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if between_steps(trainer, batch_idx) and self._due(trainer):
+            self.save(trainer)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.save(trainer)
+
+    def _due(self, trainer: Trainer) -> bool:
+        if self.steps and trainer.global_step - self._saved_step >= self.steps:
+            return True
+        overdue = time.monotonic() - self._saved_at > self.seconds
+        return bool(trainer.strategy.broadcast(overdue))  # all ranks save at the same step
+
+
+def between_steps(trainer: Trainer, batch_idx: int) -> bool:
+    """Whether an optimiser step has just been made within an epoch, with no gradient half made.
+
+    After the last batch of an epoch the place to save is `on_train_epoch_end`: Lightning replays
+    an epoch whose checkpoint was taken just before its end.
+    """
+    within = batch_idx + 1 < trainer.num_training_batches
+    return within and (batch_idx + 1) % trainer.accumulate_grad_batches == 0

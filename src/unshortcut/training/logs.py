@@ -1,0 +1,124 @@
+"""What a run writes down as it goes: JSONL for programs, TensorBoard for people."""
+
+import json
+import math
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
+from torch.utils.tensorboard import SummaryWriter
+
+from unshortcut.data.failures import FailureLog
+from unshortcut.errors import RunError
+from unshortcut.training.folder import RunFolder
+
+COLLAPSED = 0.1
+"""A spread below this counts as collapse."""
+
+
+def spread(embeddings: Tensor) -> float:
+    """How far unit embeddings (N, D) spread: 1 if evenly over the sphere, 0 if all are one point."""
+    return float(embeddings.float().std(dim=0).mean() * math.sqrt(embeddings.shape[1]))
+
+
+class RunLog:
+    """`log.jsonl` and TensorBoard; on resume, what came after the checkpoint is dropped."""
+
+    def __init__(self, folder: RunFolder, from_step: int) -> None:
+        self._path = folder.log
+        _keep_until(folder.log, from_step)
+        self._writer = SummaryWriter(str(folder.tensorboard), purge_step=from_step + 1)
+
+    def write(self, step: int, figures: dict[str, float]) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step, **figures}) + "\n")
+        for name, value in figures.items():
+            self._writer.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def read_log(path: Path) -> list[dict[str, float]]:
+    """The entries of a `log.jsonl`; a line that a kill cut short is left out."""
+    entries = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            entries.append(json.loads(line))
+        except ValueError:
+            continue
+    return entries
+
+
+def _keep_until(path: Path, step: int) -> None:
+    entries = [entry for entry in read_log(path) if entry["step"] <= step]
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+
+
+class Watching(Callback):
+    """Logs figures every few steps, warns of collapse, lists images that failed on the way."""
+
+    def __init__(self, folder: RunFolder, every: int) -> None:
+        self.folder = folder
+        self.every = every
+        self.failures = FailureLog(folder.skipped)
+        self.log: RunLog | None = None
+        self._warned = False
+        self._since = (0.0, 0)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.is_global_zero:
+            self.log = RunLog(self.folder, trainer.global_step)
+        self._since = (time.monotonic(), 0)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if trainer.is_global_zero and batch["failures"]:
+            self.failures.add(batch["failures"])
+        started, images = self._since
+        self._since = (started, images + len(batch["index"]) * trainer.world_size)
+        if not math.isfinite(loss := float(pl_module.last.loss.detach())):
+            raise RunError(
+                f"the loss is {loss} at step {trainer.global_step}; the last good checkpoint is "
+                f"'{self.folder.checkpoint.name}' in the run folder. A lower learning rate helps."
+            )
+        if trainer.global_step % self.every or not self.log:
+            return
+        figures = {
+            "epoch": trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches,
+            "loss": loss,
+            "lr": trainer.optimizers[0].param_groups[0]["lr"],
+            "spread": spread(pl_module.last.embeddings),
+            **{name: float(value) for name, value in pl_module.last.figures.items()},
+            "images_per_second": self._speed(),
+        }
+        self._warn_of_collapse(figures["spread"], trainer.global_step)
+        self.log.write(trainer.global_step, figures)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.log:
+            self.log.close()
+
+    def on_exception(
+        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
+    ) -> None:
+        self.on_train_end(trainer, pl_module)
+
+    def _speed(self) -> float:
+        started, images = self._since
+        now = time.monotonic()
+        self._since = (now, 0)
+        return images / max(now - started, 1e-9)
+
+    def _warn_of_collapse(self, value: float, step: int) -> None:
+        if value < COLLAPSED and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"the embedding has collapsed: its spread is {value:.3f} at step {step}, where "
+                "1 is even and 0 a single point. Try a lower learning rate, or a warm-up.",
+                stacklevel=2,
+            )

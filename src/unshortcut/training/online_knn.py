@@ -1,0 +1,84 @@
+"""How good is it while it trains: kNN accuracy of the encoder, where there are labels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from unshortcut.data.open import open_data, splits
+from unshortcut.data.source import ImageSource, Subset
+from unshortcut.models.card import Preprocessing
+from unshortcut.models.load import from_module
+from unshortcut.probes.features import compute_features
+from unshortcut.probes.knn import knn_accuracy
+from unshortcut.randomness import generator
+from unshortcut.training.logs import Watching
+from unshortcut.training.progress import TrainingProgress
+
+_BANK, _QUERIES, _K = 4000, 1000, 20
+
+
+@dataclass(frozen=True)
+class KnnData:
+    """Labelled images whose neighbours vote, and labelled images that are voted on."""
+
+    bank: ImageSource
+    queries: ImageSource
+
+
+def knn_data(spec: str | ImageSource, train: ImageSource, seed: int) -> KnnData | None:
+    """Parts of `train` and `val` that show progress; never the test split.
+
+    Without a `val` split, a part of `train` is held out of the bank (the encoder, which sees no
+    labels, trains on it all the same). None where there are no labels.
+    """
+    if train.labels is None:
+        return None
+    order = generator(seed, "knn").permutation(len(train))
+    if "val" in splits(spec):
+        validation = open_data(spec, split="val")
+        if validation.labels is None:
+            return None
+        chosen = generator(seed, "knn-val").permutation(len(validation))[:_QUERIES]
+        return KnnData(Subset(train, order[:_BANK]), Subset(validation, np.sort(chosen)))
+    held_out = min(_QUERIES, len(train) // 5)
+    if held_out == 0:
+        return None
+    bank = order[held_out : held_out + _BANK]
+    return KnnData(Subset(train, bank), Subset(train, np.sort(order[:held_out])))
+
+
+class OnlineKnn(Callback):
+    """kNN accuracy every few epochs and after the last one, on rank 0, into the log."""
+
+    def __init__(
+        self, data: KnnData, preprocessing: Preprocessing, every: int, watching: Watching,
+        progress: TrainingProgress,
+    ) -> None:
+        self.data = data
+        self.preprocessing = preprocessing
+        self.every = every
+        self.watching = watching
+        self.progress = progress
+        self.accuracy: float | None = None
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        epoch = trainer.current_epoch + 1
+        if not trainer.is_global_zero or (epoch % self.every and epoch != trainer.max_epochs):
+            return
+        self.accuracy = self.measure(pl_module)
+        self.progress.note = f"kNN {self.accuracy:.1f} %"
+        if self.watching.log:
+            self.watching.log.write(trainer.global_step, {"epoch": epoch, "knn": self.accuracy})
+
+    def measure(self, method: LightningModule) -> float:
+        """kNN accuracy of the encoder as it is, in percent."""
+        encoder = method.encoder
+        was_training = encoder.training
+        model = from_module("encoder", encoder, self.preprocessing)
+        bank = compute_features(model, self.data.bank, cache=False)
+        queries = compute_features(model, self.data.queries, cache=False)
+        encoder.train(was_training)
+        assert bank.labels is not None and queries.labels is not None
+        accuracy = knn_accuracy(bank.values, bank.labels, queries.values, queries.labels, k=(_K,))
+        return float(accuracy[_K])

@@ -1,0 +1,95 @@
+"""The progress bar: images a second, time left, loss; plain lines where there is no terminal."""
+
+import time
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+_REFRESH_SECONDS = 0.25
+
+
+class TrainingProgress(Callback):
+    """One bar for the run. It draws from the training thread, so it costs no core of its own."""
+
+    def __init__(self, console: Console, label: str) -> None:
+        self.console = console
+        self.label = label
+        self.note = ""
+        """A few words at the end of the bar, e.g. the kNN accuracy."""
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+        self._drawn = 0.0
+        self._window: list[tuple[float, int]] = []
+        self._images = 0
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._window = [(time.monotonic(), 0)]
+        self._images = 0
+        if not trainer.is_global_zero or not self.console.is_terminal:
+            return
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[speed]} images/s"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("loss {task.fields[loss]}  {task.fields[note]}"),
+            console=self.console,
+            auto_refresh=False,
+        )
+        self._progress.start()
+        total = trainer.num_training_batches * (trainer.max_epochs or 1)
+        self._task = self._progress.add_task(
+            self.label, total=total, completed=int(pl_module.batches_seen), speed="…", loss="…",
+            note="",
+        )
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self._images += len(batch["index"]) * trainer.world_size
+        now = time.monotonic()
+        if self._progress is None or now - self._drawn < _REFRESH_SECONDS:
+            return
+        self._drawn = now
+        self._window = [*self._window[-40:], (now, self._images)]
+        self._progress.update(
+            self._task,
+            completed=int(pl_module.batches_seen),
+            description=f"{self.label} epoch {trainer.current_epoch + 1}/{trainer.max_epochs}",
+            speed=f"{self._speed():.0f}",
+            loss=f"{float(pl_module.last.loss.detach()):.3f}",
+            note=self.note,
+        )
+        self._progress.refresh()
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not trainer.is_global_zero or self.console.is_terminal:
+            return
+        self._window = [*self._window[-40:], (time.monotonic(), self._images)]
+        self.console.print(
+            f"{self.label} epoch {trainer.current_epoch + 1}/{trainer.max_epochs}  "
+            f"{self._speed():.0f} images/s  loss {float(pl_module.last.loss.detach()):.3f}  "
+            f"{self.note}".rstrip(),
+            highlight=False,
+        )
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._progress is not None:
+            self._progress.update(self._task, completed=int(pl_module.batches_seen), note=self.note)
+            self._progress.refresh()
+            self._progress.stop()
+            self._progress = None
+
+    def on_exception(
+        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+    def _speed(self) -> float:
+        (then, before), (now, after) = self._window[0], self._window[-1]
+        return (after - before) / max(now - then, 1e-9)

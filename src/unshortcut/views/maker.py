@@ -1,0 +1,55 @@
+"""How one named view is made: a maker draws its parameters, then makes the view.
+
+Drawing comes first for all views of an image, so that the image is decoded once, no finer than
+the views need, and so that a view may share draws with another.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unshortcut.data.source import Image
+from unshortcut.views.augmentation import Array, Pipeline
+
+
+@dataclass
+class Making:
+    """One image on its way to its views: what has been drawn, what has been made."""
+
+    image: Image
+    index: int
+    """Position of the image in its source."""
+    draws: dict[str, Any] = field(default_factory=dict)
+    """Draws of the views named so far, in the order of the plan."""
+    views: dict[str, Array] = field(default_factory=dict)
+    """Views made so far, uint8 (h, w, 3)."""
+    shrink: float = 1.0
+    _pixels: Array | None = None
+
+    def pixels(self) -> Array:
+        """The decoded image, decoded once."""
+        if self._pixels is None:
+            self._pixels = self.image.pixels(self.shrink)
+        return self._pixels
+
+
+class ViewMaker(ABC):
+    """A frozen dataclass; a method names one for each view that it asks for."""
+
+    @abstractmethod
+    def draw(self, making: Making, pipeline: Pipeline, rng: np.random.Generator) -> Any:
+        """Parameters of the view; `making.draws` holds those of the views before it."""
+
+    @abstractmethod
+    def make(self, making: Making, pipeline: Pipeline, draws: Any) -> Array:
+        """The view, uint8 (h, w, 3); `making.views` holds the views before it."""
+
+    def shrink(self, pipeline: Pipeline, draws: Any) -> float:
+        """How much smaller than full size the image may be decoded for this view."""
+        return 1.0
+
+
+ViewMakers = Mapping[str, ViewMaker]

@@ -1,0 +1,46 @@
+"""The view plan: all named views of one image, by key."""
+
+from collections.abc import Mapping, Sequence
+
+from unshortcut.data.source import Image
+from unshortcut.errors import unknown
+from unshortcut.randomness import generator
+from unshortcut.views.augmentation import Array, Augmentation, Pipeline
+from unshortcut.views.maker import Making, ViewMakers
+
+
+class ViewPlan:
+    """Makes the named views of one image; the same key gives the same views to the bit.
+
+    `makers` is what a method asks for, by name and in order; `augmentations` is the pipeline of
+    every view, except of those that `overrides` gives one of their own.
+    """
+
+    def __init__(
+        self,
+        makers: ViewMakers,
+        augmentations: Sequence[Augmentation],
+        overrides: Mapping[str, Sequence[Augmentation]] | None = None,
+    ) -> None:
+        overrides = overrides or {}
+        for name in overrides:
+            if name not in makers:
+                raise unknown("view in views.overrides", name, makers)
+        self.makers = dict(makers)
+        self.pipelines = {
+            name: Pipeline(overrides.get(name, augmentations)) for name in self.makers
+        }
+
+    def __call__(self, image: Image, seed: int, epoch: int, index: int) -> dict[str, Array]:
+        """Views of an image, name to uint8 (h, w, 3), in the order of the plan."""
+        making = Making(image, index)
+        for name, maker in self.makers.items():
+            rng = generator(seed, epoch, index, name)
+            making.draws[name] = maker.draw(making, self.pipelines[name], rng)
+        making.shrink = min(
+            maker.shrink(self.pipelines[name], making.draws[name])
+            for name, maker in self.makers.items()
+        )
+        for name, maker in self.makers.items():
+            making.views[name] = maker.make(making, self.pipelines[name], making.draws[name])
+        return making.views

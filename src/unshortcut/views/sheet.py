@@ -1,0 +1,63 @@
+"""Contact sheets: an image and every named view of it, side by side."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image as PillowImage
+from PIL import ImageDraw, ImageFont
+
+from unshortcut.data.source import ImageSource
+from unshortcut.randomness import generator
+from unshortcut.views.augmentation import Array
+from unshortcut.views.plan import ViewPlan
+
+_GAP, _TITLE = 6, 22
+_BACKGROUND, _INK = (255, 255, 255), (40, 40, 40)
+
+
+def view_sheet(
+    source: ImageSource, plan: ViewPlan, seed: int, *, images: int = 6, draws: int = 3
+) -> PillowImage.Image:
+    """A row an image: the image itself, then every view of the plan, `draws` times."""
+    chosen = generator(seed, "sheet").permutation(len(source))[:images]
+    rows: list[list[Array]] = []
+    titles = ["image"]
+    for index in chosen:
+        image = source.image(int(index))
+        row = [image.pixels()]
+        titles = ["image"]
+        for epoch in range(draws):
+            views = plan(image, seed, epoch, int(index))
+            row += list(views.values())
+            titles += list(views)
+        rows.append(row)
+    return sheet(rows, titles)
+
+
+def sheet(
+    rows: Sequence[Sequence[Array]], titles: Sequence[str], *, side: int = 128
+) -> PillowImage.Image:
+    """Rows of uint8 (h, w, 3) images under column titles, each fitted into a square."""
+    columns = max(len(row) for row in rows)
+    width = _GAP + columns * (side + _GAP)
+    height = _GAP + _TITLE + len(rows) * (side + _GAP)
+    page = PillowImage.new("RGB", (width, height), _BACKGROUND)
+    draw = ImageDraw.Draw(page)
+    font = ImageFont.load_default(14)
+    for column, title in enumerate(titles):
+        draw.text((_GAP + column * (side + _GAP), _GAP), title, fill=_INK, font=font)
+    for line, row in enumerate(rows):
+        for column, image in enumerate(row):
+            tile = _fit(image, side)
+            left = _GAP + column * (side + _GAP) + (side - tile.width) // 2
+            top = _GAP + _TITLE + line * (side + _GAP) + (side - tile.height) // 2
+            page.paste(tile, (left, top))
+    return page
+
+
+def _fit(image: Array, side: int) -> PillowImage.Image:
+    picture = PillowImage.fromarray(np.ascontiguousarray(image))
+    scale = side / max(picture.size)
+    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    resample = PillowImage.Resampling.LANCZOS if scale < 1 else PillowImage.Resampling.NEAREST
+    return picture.resize(size, resample)

@@ -1,0 +1,100 @@
+"""MoCo against a direct transcription of its step, and which parameters saw which view."""
+
+import copy
+
+import torch
+from torch.nn import functional as F
+
+from tests.small import PlainEncoder, random_views
+from unshortcut.methods.moco import MoCo, MoCoSettings
+from unshortcut.methods.negatives.queue import QueueSettings
+
+SETTINGS = MoCoSettings(
+    hidden=8, dim=5, momentum=0.7, negatives=(QueueSettings(12),), batch_norm_groups=4
+)
+
+
+def build(seed: int = 0) -> MoCo:
+    torch.manual_seed(seed)
+    return SETTINGS.build(PlainEncoder()).double()
+
+
+def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
+    method = build()
+    query_net = copy.deepcopy(method.query_network)
+    key_net = copy.deepcopy(method.query_network)
+    queue = method.sources[0].queue.rows.clone()
+    pointer = 0
+    for step in range(3):
+        views = random_views(("query", "key"), 8, seed=step)
+        loss = method.loss(views).loss
+        method.zero_grad()
+        loss.backward()
+        method.on_after_backward()
+
+        query = F.normalize(query_net(views["query"]), dim=1)
+        with torch.no_grad():
+            for slow, fast in zip(key_net.parameters(), query_net.parameters(), strict=True):
+                slow.copy_(0.7 * slow + 0.3 * fast)
+            key = F.normalize(key_net(views["key"]), dim=1)
+        logits = torch.cat([(query * key).sum(1, keepdim=True), query @ queue.T.clone()], 1) / 0.2
+        expected = F.cross_entropy(logits, torch.zeros(8, dtype=torch.long))
+        query_net.zero_grad()
+        expected.backward()
+        for row in key:
+            queue[pointer] = row
+            pointer = (pointer + 1) % 12
+
+        torch.testing.assert_close(loss, expected)
+        for ours, theirs in zip(
+            method.query_network.parameters(), query_net.parameters(), strict=True
+        ):
+            torch.testing.assert_close(ours.grad, theirs.grad)
+            with torch.no_grad():
+                ours -= 0.1 * ours.grad
+                theirs -= 0.1 * theirs.grad
+        torch.testing.assert_close(method.sources[0].queue.rows, queue)
+        assert int(method.sources[0].queue.pointer) == pointer
+
+
+def test_the_key_network_starts_as_a_copy_and_takes_no_gradient() -> None:
+    method = build()
+    for key, query in zip(
+        method.key_network.parameters(), method.query_network.parameters(), strict=True
+    ):
+        assert torch.equal(key, query)
+        assert not key.requires_grad
+        assert key.data_ptr() != query.data_ptr()
+
+
+def test_each_network_sees_its_own_view_and_no_other() -> None:
+    method = build()
+    seen: dict[str, list[torch.Tensor]] = {"query": [], "key": []}
+    method.encoder.register_forward_pre_hook(lambda _, inputs: seen["query"].append(inputs[0]))
+    method.key_network.network[0].register_forward_pre_hook(
+        lambda _, inputs: seen["key"].append(inputs[0])
+    )
+    views = random_views(("query", "key"), 8, seed=0)
+    method.loss(views)
+    assert [torch.equal(images, views["query"]) for images in seen["query"]] == [True]
+    (keys,) = seen["key"]
+    assert {tuple(row.flatten().tolist()) for row in keys} == {
+        tuple(row.flatten().tolist()) for row in views["key"]
+    }
+
+
+def test_keys_come_back_in_the_order_of_their_images() -> None:
+    method = build()
+    images = random_views(("key",), 8, seed=3)["key"]
+    expected = F.normalize(method.key_network(images), dim=1)
+    torch.testing.assert_close(method.encode_keys(images), expected)
+
+
+def test_uint8_views_are_normalised_and_floats_taken_as_they_are() -> None:
+    method = SETTINGS.build(PlainEncoder())
+    pixels = torch.full((2, 3, 4, 4), 128, dtype=torch.uint8)
+    mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
+    expected = ((128 / 255 - mean) / std).view(1, 3, 1, 1).expand(2, 3, 4, 4)
+    torch.testing.assert_close(method.normalise(pixels), expected)
+    floats = torch.randn(2, 3, 4, 4)
+    assert method.normalise(floats) is floats

@@ -1,0 +1,84 @@
+"""Batch norm does not leak: no image influences both a query and its key through statistics."""
+
+import pytest
+import timm
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from unshortcut.models.batchnorm import KeyShuffle, deal, split_batch_norm
+from unshortcut.models.encoder import Encoder, EncoderSettings
+
+
+def influences(groups: int, count: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which other image moves the embedding of query i, and which that of key i: (N, N) each."""
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten())
+    if groups > 1:
+        split_batch_norm(network, groups)
+    images = torch.randn(count, 3, 5, 5)
+
+    def embed(batch: torch.Tensor, shuffled: bool) -> torch.Tensor:
+        if not shuffled:
+            return network(batch)
+        shuffle = KeyShuffle(count, groups, torch.Generator().manual_seed(1))
+        return shuffle.restore(network(shuffle.deal(batch)))
+
+    moved = []
+    for shuffled in (False, groups > 1):
+        before = embed(images, shuffled)
+        matrix = torch.zeros(count, count, dtype=torch.bool)
+        for other in range(count):
+            changed = images.clone()
+            changed[other] += 1 + torch.randn(3, 5, 5)
+            matrix[:, other] = (embed(changed, shuffled) - before).abs().amax(1) > 1e-6
+        moved.append(matrix & ~torch.eye(count, dtype=torch.bool))
+    return moved[0], moved[1]
+
+
+def test_whole_batch_norm_leaks() -> None:
+    query, key = influences(groups=1)
+    assert (query & key).sum() == 16 * 15
+
+
+def test_split_and_dealt_batch_norm_shares_nothing() -> None:
+    query, key = influences(groups=4)
+    assert query.any(1).all() and key.any(1).all()
+    assert not (query & key).any()
+
+
+@pytest.mark.parametrize(("count", "groups"), [(16, 4), (256, 8), (30, 4), (7, 3), (5, 1)])
+def test_dealing_is_a_permutation_that_spreads_groups_evenly(count: int, groups: int) -> None:
+    order = deal(count, groups, torch.Generator().manual_seed(0))
+    assert sorted(order.tolist()) == list(range(count))
+    if count % (groups * groups) == 0:
+        group_of = torch.arange(count) // (count // groups)
+        for part in order.chunk(groups):
+            sizes = torch.bincount(group_of[part], minlength=groups)
+            assert (sizes == count // groups // groups).all()
+
+
+def test_split_groups_equal_separate_batches_and_eval_is_plain() -> None:
+    torch.manual_seed(0)
+    plain, other = nn.BatchNorm2d(3), nn.Sequential(nn.BatchNorm2d(3))
+    split = split_batch_norm(other, 2)
+    x = torch.randn(8, 3, 4, 4)
+    expected = torch.cat([F.batch_norm(half, None, None, training=True) for half in x.chunk(2)])
+    torch.testing.assert_close(split(x), expected)
+    for half in x.chunk(2):
+        plain(half)
+    torch.testing.assert_close(split[0].running_var, plain.running_var)
+    torch.testing.assert_close(split.eval()(x), plain.eval()(x))
+
+
+def test_state_dict_of_a_split_encoder_loads_into_timm() -> None:
+    encoder = Encoder(EncoderSettings(name="resnet18"))
+    split_batch_norm(encoder, 8)
+    timm.create_model("resnet18", num_classes=0).load_state_dict(encoder.model.state_dict())
+
+
+def test_a_fused_activation_is_kept() -> None:
+    encoder = Encoder(EncoderSettings(name="mobilenetv3_small_050"))
+    x = torch.randn(4, 3, 32, 32)
+    before = encoder.eval()(x)
+    torch.testing.assert_close(split_batch_norm(encoder, 2).eval()(x), before)

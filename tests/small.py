@@ -1,0 +1,54 @@
+"""Small stand-ins for tests: an encoder without batch norm, views, a recipe that trains in seconds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unshortcut.models.encoder import Encoder, EncoderSettings
+
+TINY = EncoderSettings(
+    name="resnet18", options={"layers": [1, 1, 1, 1], "channels": [8, 8, 16, 16]}
+)
+
+TINY_RECIPE: dict[str, Any] = {
+    "extends": "moco-v2-shapes",
+    "data": {"batch_size": 32, "workers": 0},
+    "views": {"size": 24},
+    "encoder": TINY.model_dump(),
+    "method": {
+        "hidden": 16,
+        "dim": 8,
+        "negatives": [{"name": "queue", "size": 48}],
+        "batch_norm_groups": 4,
+    },
+    "schedule": {"epochs": 2, "warmup_epochs": 0},
+    "training": {"knn_epochs": 0, "checkpoint_steps": 1},
+}
+
+
+class PlainEncoder(Encoder):
+    """Two linear layers: no batch norm, so a batch in halves equals the whole."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.settings = EncoderSettings()
+        self.dim = 6
+        self.model = nn.Sequential(
+            nn.Flatten(), nn.Linear(3 * 4 * 4, 12), nn.Tanh(), nn.Linear(12, self.dim)
+        )
+
+
+def random_views(names: tuple[str, ...], count: int, seed: int, size: int = 4) -> dict[str, Tensor]:
+    """Normalised float64 views (count, 3, size, size)."""
+    generator = torch.Generator().manual_seed(seed)
+    return {
+        name: torch.randn(count, 3, size, size, dtype=torch.float64, generator=generator)
+        for name in names
+    }
+
+
+def part_of(views: Mapping[str, Tensor], rank: int, world: int) -> dict[str, Tensor]:
+    """The rows of a batch that one rank has."""
+    return {name: view.chunk(world)[rank] for name, view in views.items()}
