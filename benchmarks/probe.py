@@ -4,6 +4,9 @@ Both hold out the same part of train for each seed, choose a setting on it, and 
 train. The features are 10,000 × 512: an untrained ResNet-18 on Imagenette, 3,394 images for
 testing. Every run of the protocol is timed in full; ours is timed before, between and after
 the protocol's seeds, and the median counts. One thread for both.
+
+These features lie far from the origin, as those after a ReLU do. That slows SGD down and not the
+probe, so the gap is below zero.
 """
 
 import tarfile
@@ -25,8 +28,8 @@ from unshortcut.probes.protocols import MOCO, run_protocol
 from unshortcut.randomness import generator
 
 TRAIN = 10_000
-LEARNING_RATES = (0.1, 1.0, 10.0, 30.0)
-WEIGHT_DECAYS = (0.0, 1e-4)
+LEARNING_RATES = (0.3, 1.0, 3.0, 10.0)
+WEIGHT_DECAYS = (0.0, 1e-5)
 SEEDS = (0, 1, 2)
 HOLDOUT = 0.2
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

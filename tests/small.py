@@ -1,4 +1,4 @@
-"""Small stand-ins for tests: an encoder without batch norm, views, a recipe that trains in seconds."""
+"""Small stand-ins for tests: an encoder without batch norm, views, a quick recipe."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -45,9 +45,7 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
         torch.testing.assert_close(joined, alone.losses[step], rtol=0, atol=1e-6)
         for name, expected in alone.gradients[step].items():
             assert expected.abs().sum() > 0 or "bias" in name, f"no gradient reaches {name}"
-            torch.testing.assert_close(
-                first.gradients[step][name], expected, rtol=0, atol=1e-6, msg=lambda m: f"{name} {m}"
-            )
+            torch.testing.assert_close(first.gradients[step][name], expected, rtol=0, atol=1e-6)
     for name, buffer in alone.buffers.items():
         assert torch.equal(first.buffers[name], second.buffers[name]), f"{name} differs on ranks"
         torch.testing.assert_close(first.buffers[name], buffer, rtol=0, atol=1e-6)

@@ -24,7 +24,7 @@ def gather(x: Tensor) -> Tensor:
     """(N, ...) on each of W ranks to (W·N, ...) on all of them, in the order of the ranks."""
     if world_size() == 1:
         return x
-    gathered: Tensor = _Gather.apply(x)  # type: ignore[no-untyped-call]
+    gathered: Tensor = _Gather.apply(x)
     return gathered
 
 

@@ -6,7 +6,6 @@ mapping, `{name: color_jitter, hue: 0.1}`; in Python it is the dataclass, `Color
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -43,7 +42,7 @@ class PartOf:
                 f"{self.kind}: expected a mapping with a name, such as {{name: …}}, got {value!r}"
             )
         settings = {key: setting for key, setting in value.items() if key != "name"}
-        part = find(self.package, self.base, value["name"], self.kind)
+        part: type = find(self.package, self.base, value["name"], self.kind)
         return build(part, settings, f"{self.kind} '{value['name']}'")
 
 
@@ -56,26 +55,22 @@ def part_to_mapping(part: Any) -> dict[str, Any]:
 def build(kind: type[T], settings: Mapping[str, Any], where: str) -> T:
     """An instance of a dataclass or pydantic model from plain settings, or a `UsageError`."""
     try:
-        return _adapter(kind).validate_python(dict(settings))
+        made: T = _adapter(kind).validate_python(dict(settings))
+        return made
     except ValidationError as error:
         raise usage_error(error, kind, where) from None
 
 
-@cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    if not issubclass(kind, BaseModel):
-        return TypeAdapter(kind, config=None) if _has_config(kind) else _strict_adapter(kind)
-    return TypeAdapter(kind)
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 
 
-def _has_config(kind: type) -> bool:
-    return hasattr(kind, "__pydantic_config__")
-
-
-def _strict_adapter(kind: type[T]) -> TypeAdapter[T]:
-    """Plain dataclasses refuse unknown keys here without having to say so themselves."""
-    kind.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
-    return TypeAdapter(kind)
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        if is_dataclass(kind) and not hasattr(kind, "__pydantic_config__"):
+            # Plain dataclasses refuse unknown keys here without having to say so themselves.
+            kind.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
 
 
 def usage_error(error: ValidationError, kind: type, where: str) -> UsageError:

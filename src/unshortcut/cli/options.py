@@ -61,5 +61,7 @@ def three_numbers(text: str | None, option: str) -> tuple[float, float, float] |
     try:
         first, second, third = (float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"{option} wants three numbers such as 0.5,0.5,0.5, got '{text}'") from None
+        raise UsageError(
+            f"{option} wants three numbers such as 0.5,0.5,0.5, got '{text}'"
+        ) from None
     return first, second, third

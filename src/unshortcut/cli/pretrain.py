@@ -23,7 +23,9 @@ def command(
             "[default: the recipe's own]",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder.")] = Path("run"),
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder.")] = Path(
+        "run"
+    ),
     sets: SetOption = [],
     devices: Annotated[
         int, typer.Option("--devices", min=1, help="Devices, or processes on a CPU.")
@@ -49,7 +51,13 @@ def command(
     words += [word for change in sets for word in ("--set", change)]
     words += ["--devices", str(devices)] if devices > 1 else []
     run = pretrain(
-        recipe, data, out, sets=sets, devices=devices, init=init, resume=resume,
+        recipe,
+        data,
+        out,
+        sets=sets,
+        devices=devices,
+        init=init,
+        resume=resume,
         command=shlex.join(words),
     )
     if not run.figures:

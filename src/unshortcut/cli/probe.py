@@ -1,6 +1,6 @@
 """`unshortcut probe`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -53,7 +53,7 @@ def command(
     loaded = load_model(
         model, size=size, mean=three_numbers(mean, "--mean"), std=three_numbers(std, "--std")
     )
-    given = {"protocol": protocol, "seeds": seeds}
+    given: dict[str, Any] = {"protocol": protocol, "seeds": seeds}
     settings = {key: value for key, value in given.items() if value is not None}
     result = probe(loaded, data, kind, tests=on, **settings)
     table = Table("data", "accuracy", title=f"{kind} probe of {loaded.name}")

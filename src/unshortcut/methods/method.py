@@ -74,6 +74,10 @@ class Method(LightningModule, ABC):
     """
 
     batches_seen: Tensor
+    pixel_scale: Tensor
+    pixel_shift: Tensor
+    last: Loss
+    """What the last training step gave."""
 
     def __init__(self, encoder: Encoder, training: Training | None) -> None:
         super().__init__()
@@ -133,3 +137,10 @@ class Method(LightningModule, ABC):
             "optimizer": optimiser,
             "lr_scheduler": {"scheduler": schedule, "interval": "step"},
         }
+
+
+def method_of(module: LightningModule) -> Method:
+    """The method that a callback is handed."""
+    if not isinstance(module, Method):
+        raise TypeError(f"expected a method of unshortcut, got {type(module).__name__}")
+    return module

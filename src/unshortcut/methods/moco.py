@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from unshortcut.methods.method import Loss, Method, MethodSettings, Training
 from unshortcut.methods.negatives.queue import QueueSettings
-from unshortcut.methods.negatives.source import Contrast, Negatives, view_makers_of
+from unshortcut.methods.negatives.source import Contrast, Negatives, Sources, view_makers_of
 from unshortcut.models.batchnorm import KeyShuffle, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
@@ -63,7 +63,7 @@ class MoCo(Method):
             split_batch_norm(encoder, settings.batch_norm_groups)
         self.head = MLPHead(encoder.dim, settings.hidden, settings.dim)
         self.key_network = MomentumCopy(self.query_network)
-        self.sources = nn.ModuleList(s.build(settings.dim, seed) for s in settings.negatives)
+        self.sources = Sources(settings.negatives, settings.dim, seed)
 
     @property
     def query_network(self) -> nn.Module:
@@ -77,7 +77,7 @@ class MoCo(Method):
 
         contrast = Contrast(queries, keys, copies=1, views=views, encode=self.encode_keys)
         positive = (queries * keys).sum(dim=1)
-        negatives = [source.similarities(contrast) for source in self.sources]
+        negatives = self.sources.similarities(contrast)
         loss = self.settings.objective(positive, negatives).mean()
         return Loss(loss, queries.detach(), {"positive_similarity": positive.detach().mean()})
 
@@ -91,5 +91,4 @@ class MoCo(Method):
         return shuffle.restore(F.normalize(embeddings, dim=1))
 
     def after_backward(self) -> None:
-        for source in self.sources:
-            source.after_backward()
+        self.sources.after_backward()

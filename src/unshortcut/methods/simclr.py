@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.methods.method import Loss, Method, MethodSettings, Training
 from unshortcut.methods.negatives.batch import BatchSettings
-from unshortcut.methods.negatives.source import Contrast, Negatives, view_makers_of
+from unshortcut.methods.negatives.source import Contrast, Negatives, Sources, view_makers_of
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.objectives.info_nce import InfoNCE
@@ -52,7 +52,7 @@ class SimCLR(Method):
             encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
         )
         seed = self.training_plan.seed
-        self.sources = nn.ModuleList(s.build(settings.dim, seed) for s in settings.negatives)
+        self.sources = Sources(settings.negatives, settings.dim, seed)
 
     def loss(self, views: Mapping[str, Tensor]) -> Loss:
         queries = self.embed(torch.cat([views["query"], views["key"]]))  # (2N, D)
@@ -60,7 +60,7 @@ class SimCLR(Method):
 
         contrast = Contrast(queries, positives, copies=2, views=views, encode=self.embed_constant)
         positive = (queries * positives).sum(dim=1)
-        negatives = [source.similarities(contrast) for source in self.sources]
+        negatives = self.sources.similarities(contrast)
         loss = self.settings.objective(positive, negatives).mean()
         return Loss(loss, queries.detach(), {"positive_similarity": positive.detach().mean()})
 
@@ -74,5 +74,4 @@ class SimCLR(Method):
         return self.embed(images)
 
     def after_backward(self) -> None:
-        for source in self.sources:
-            source.after_backward()
+        self.sources.after_backward()

@@ -33,7 +33,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.settings = settings
         self.model = _create(settings).to(memory_format=torch.channels_last)
-        self.dim = int(self.model.num_features)
+        self.dim: int = getattr(self.model, "num_features")  # noqa: B009 (timm's, untyped)
 
     def forward(self, images: Tensor) -> Tensor:
         features: Tensor = self.model(images.contiguous(memory_format=torch.channels_last))
@@ -41,7 +41,7 @@ class Encoder(nn.Module):
 
     def feature_map(self, images: Tensor) -> Tensor:
         """What the encoder has before pooling: (N, C, h, w), or (N, tokens, C) for a ViT."""
-        features: Tensor = self.model.forward_features(images)
+        features: Tensor = self.model.forward_features(images)  # type: ignore[operator]
         return features
 
 

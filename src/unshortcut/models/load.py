@@ -84,15 +84,24 @@ def fingerprint(state: dict[str, Tensor]) -> str:
 
 
 def from_module(
-    name: str, module: nn.Module, preprocessing: Preprocessing, *,
-    features: Function | None = None, logits: Function | None = None,
+    name: str,
+    module: nn.Module,
+    preprocessing: Preprocessing,
+    *,
+    features: Function | None = None,
+    logits: Function | None = None,
     classes: tuple[str, ...] | None = None,
 ) -> LoadedModel:
     """A loaded model around a module that is in memory."""
     module.eval()
     return LoadedModel(
-        name, preprocessing, torch.no_grad()(features or module), fingerprint(module.state_dict()),
-        logits and torch.no_grad()(logits), classes, module,
+        name,
+        preprocessing,
+        torch.no_grad()(features or module),
+        fingerprint(module.state_dict()),
+        logits and torch.no_grad()(logits),
+        classes,
+        module,
     )
 
 
@@ -109,11 +118,13 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
     name, _, variant = name.partition("@")
     if not timm.is_model(name):
         raise unknown("timm model", name, timm.list_models())
-    with _weights_of(f"timm:{name}"):
+    with _Weights(f"timm:{name}"):
         model = timm.create_model(name, pretrained=variant != "random")
     config = timm.data.resolve_model_data_config(model)
     published = Preprocessing(
-        size=config["input_size"][-1], crop_share=config["crop_pct"], mean=config["mean"],
+        size=config["input_size"][-1],
+        crop_share=config["crop_pct"],
+        mean=config["mean"],
         std=config["std"],
     )
 
@@ -131,7 +142,7 @@ def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
     known = torchvision.models.list_models(module=torchvision.models)
     if name not in known:
         raise unknown("torchvision model", name, known)
-    with _weights_of(f"torchvision:{name}"):
+    with _Weights(f"torchvision:{name}"):
         weights = None if variant == "random" else "DEFAULT"
         model = torchvision.models.get_model(name, weights=weights)
     classes = None
@@ -143,11 +154,16 @@ def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
         preprocessing = Preprocessing(
             size=published.crop_size[0],
             crop_share=min(1.0, published.crop_size[0] / published.resize_size[0]),
-            mean=tuple(published.mean), std=tuple(published.std),
+            mean=tuple(published.mean),
+            std=tuple(published.std),
         )
     return from_module(
-        f"torchvision:{name}", model, preprocessing.model_copy(update=stated),
-        features=_before_last_linear(model), logits=model, classes=classes,
+        f"torchvision:{name}",
+        model,
+        preprocessing.model_copy(update=stated),
+        features=_before_last_linear(model),
+        logits=model,
+        classes=classes,
     )
 
 
@@ -171,7 +187,7 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     if not path.is_file():
         raise UsageError(f"there is no file '{path}'")
     model = OnnxModel(path)
-    preprocessing = Preprocessing(**({"size": model.size} if model.size else {}))
+    preprocessing = Preprocessing(size=model.size or Preprocessing().size)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return LoadedModel(path.stem, preprocessing.model_copy(update=stated), model, digest)
 
@@ -189,9 +205,14 @@ def _user_function(module_name: str, function: str, stated: dict[str, Any]) -> L
     preprocessing = Preprocessing().model_copy(update=stated)
     if isinstance(made, nn.Module):
         return from_module(
-            spec, made, preprocessing, features=getattr(made, "features", None)
-            if not isinstance(getattr(made, "features", None), nn.Module) else None,
-            logits=getattr(made, "logits", None), classes=getattr(made, "classes", None),
+            spec,
+            made,
+            preprocessing,
+            features=getattr(made, "features", None)
+            if not isinstance(getattr(made, "features", None), nn.Module)
+            else None,
+            logits=getattr(made, "logits", None),
+            classes=getattr(made, "classes", None),
         )
     if not callable(getattr(made, "features", None)):
         raise UsageError(
@@ -201,12 +222,16 @@ def _user_function(module_name: str, function: str, stated: dict[str, Any]) -> L
     # What such an object holds cannot be seen, so nothing of it is cached between processes.
     digest = hashlib.sha256(f"{spec} {id(made)}".encode()).hexdigest()
     return LoadedModel(
-        spec, preprocessing, made.features, digest, getattr(made, "logits", None),
+        spec,
+        preprocessing,
+        made.features,
+        digest,
+        getattr(made, "logits", None),
         getattr(made, "classes", None),
     )
 
 
-class _weights_of:
+class _Weights:
     """Says that published weights could not be had, instead of a traceback from a hub."""
 
     def __init__(self, spec: str) -> None:

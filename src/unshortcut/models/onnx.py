@@ -45,8 +45,15 @@ def export_onnx(model: nn.Module, size: int, path: Path) -> float:
     try:
         batch = torch.export.Dim("batch")
         torch.onnx.export(
-            model, (images,), str(aside), input_names=["images"], output_names=["features"],
-            dynamic_shapes=({0: batch},), dynamo=True, external_data=False, verbose=False,
+            model,
+            (images,),
+            str(aside),
+            input_names=["images"],
+            output_names=["features"],
+            dynamic_shapes=({0: batch},),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
         )
         with torch.no_grad():
             expected = model(images)

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 
 from unshortcut.data.loader import KeyedDataset, collate
 from unshortcut.data.source import ImageSource
-from unshortcut.errors import RunError
+from unshortcut.errors import RunError, UsageError
 from unshortcut.files import atomic_open
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
@@ -34,6 +34,12 @@ class Features:
     """(N, D)."""
     labels: NDArray[np.int64] | None
     classes: tuple[str, ...] | None
+
+    def required_labels(self) -> NDArray[np.int64]:
+        """The labels, or a `UsageError`."""
+        if self.labels is None:
+            raise UsageError("the data have no labels")
+        return self.labels
 
 
 def cache_folder() -> Path:

@@ -1,9 +1,9 @@
-"""What a probe is: an evaluation of frozen features, found by being in this folder."""
+"""What a probe is: an evaluation of frozen features, found by being in `kinds/`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from unshortcut.parts import PartOf
 from unshortcut.probes.features import Features
@@ -46,5 +46,4 @@ class Probe(ABC):
         """Fit a readout on labelled training features and score it on each test set."""
 
 
-PROBES = PartOf("unshortcut.probes", Probe, "kind of probe")
-AnyProbe = Annotated[Probe, PROBES]
+PROBES = PartOf("unshortcut.probes.kinds", Probe, "kind of probe")

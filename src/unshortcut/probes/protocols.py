@@ -90,7 +90,8 @@ def run_protocol(
     """Train a classifier as the protocol says; its last epoch's accuracy (0 to 1) on every test.
 
     Train features are (N, D), or (N, V, D) for V augmented copies of each image. A batch larger
-    than the set is the whole set, at the same learning rate. `on_progress(done, epochs)` is called after each epoch.
+    than the set is the whole set, at the same learning rate. `on_progress(done, epochs)` is called
+    after each epoch.
     """
     features, labels = checked(train, "train", classes, copies=True)
     copies = features.float() if features.ndim == 3 else features.float()[:, None]

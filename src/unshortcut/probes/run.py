@@ -1,6 +1,6 @@
 """Probing a model on a data set: features once, then a readout on them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def probe(
     data: Data,
     kind: str | Probe = "linear",
     *,
-    tests: Sequence[Data] = (),
+    tests: Sequence[Data] | Mapping[str, Data] = (),
     console: Console | None = None,
     workers: int = 0,
     **settings: Any,
@@ -36,15 +36,15 @@ def probe(
         model: a spec as in `load_model`, or a loaded model.
         data: labelled images; the readout is fitted on its `train` split.
         kind: `linear`, `knn` or another file of the probes folder; or a probe of your own.
-        tests: further test data; by default the `test` split, or else `val`, of `data`.
+        tests: what to test on, by name or not; by default `data`'s `test` split, or else `val`.
         settings: those of the probe, e.g. `seeds=5`.
     """
     chosen = kind if isinstance(kind, Probe) else PROBES.build({"name": kind, **settings})
     loaded = model if isinstance(model, LoadedModel) else load_model(model)
     train = _labelled(open_data(data), str(data))
-    test_sources = {
-        _name(spec): _labelled(open_data(spec), str(spec)) for spec in tests or _default_tests(data)
-    }
+    if not isinstance(tests, Mapping):
+        tests = {_name(spec): spec for spec in tests or _default_tests(data)}
+    test_sources = {name: _labelled(open_data(spec), name) for name, spec in tests.items()}
     for name, source in test_sources.items():
         _require_same_classes(train, source, name)
     console = console or Console(stderr=True)

@@ -8,7 +8,6 @@ Shapes: N samples, A axes (the last one constant, for the bias), H heads, K clas
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -61,17 +60,6 @@ class Basis:
         return weight, bias.float()
 
 
-class Evaluation(NamedTuple):
-    """The objective of each head at a point."""
-
-    value: Tensor
-    """(H,)"""
-    gradient: Tensor
-    """(H, K, A)"""
-    curvature: Tensor
-    """(H,): mean second derivative of the cross-entropy in a logit."""
-
-
 @dataclass(frozen=True)
 class Problem:
     """H classifiers; each minimises its own weighted cross-entropy plus its own penalty.
@@ -91,15 +79,14 @@ class Problem:
     centre: Tensor
     """(H, K, A): where the penalty pulls to."""
 
-    def evaluate(self, weights: Tensor) -> Evaluation:
-        """Objective, gradient and curvature at weights (H, K, A), in one pass by chunks."""
+    def evaluate(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Objective (H,) and gradient (H, K, A) at weights (H, K, A), in one pass by chunks."""
         heads, classes, axes = weights.shape
         flat = weights.reshape(heads * classes, axes)
         offset = weights - self.centre
         pull = offset * self.penalty[:, None, None]
         pull[..., -1] = 0
         value = 0.5 * (pull * offset).sum((1, 2))
-        curvature = torch.zeros_like(value)
         gradient = pull.view_as(flat)
         rows = max(1, CHUNK // (heads * classes))
         for first in range(0, len(self.labels), rows):
@@ -110,11 +97,17 @@ class Problem:
             log_p = (flat @ x.T).view(heads, classes, -1).log_softmax(1)
             index = self.labels[part].expand(heads, 1, -1)
             value -= (log_p.gather(1, index)[:, 0] * share).sum(1)
-            p = log_p.exp_()
-            curvature += ((1 - p.square().sum(1)) * share).sum(1)
-            p.scatter_add_(1, index, p.new_tensor(-1.0).expand_as(index))
-            gradient.addmm_((p * share[:, None]).view(heads * classes, -1), x)
-        return Evaluation(value, gradient.view_as(weights), curvature / max(1, classes - 1))
+            residual = log_p.exp_()
+            residual.scatter_add_(1, index, residual.new_tensor(-1.0).expand_as(index))
+            residual *= share[:, None]
+            gradient.addmm_(residual.view(heads * classes, -1), x)
+        return value, gradient.view_as(weights)
+
+    def diagonal(self, energy: Tensor) -> Tensor:
+        """The Hessian's diagonal (H, 1, A) where all classes are equally likely, 1 / K each."""
+        ridge = self.penalty[:, None].repeat(1, len(energy))
+        ridge[:, -1] = 0
+        return (energy / self.centre.shape[1] + ridge)[:, None]
 
 
 def solve(
@@ -126,31 +119,30 @@ def solve(
     when the decrease that its quadratic model promises is below `tolerance` (in nats). `energy` is
     the basis'; one pass reads the features twice.
     """
-    memory = _Memory(energy, problem.penalty)
+    memory = _Memory(problem.diagonal(energy))
     point, length = start, torch.ones_like(problem.penalty)
-    at = problem.evaluate(point)
-    direction = -memory.apply(at)
-    slope = _dot(at.gradient, direction)
+    value, gradient = problem.evaluate(point)
+    direction = -memory.apply(gradient)
+    slope = _dot(gradient, direction)
     for _ in range(max_passes):
         moving = -0.5 * slope > tolerance
         if not moving.any():
             break
         trial = point + (length * moving)[:, None, None] * direction
-        there = problem.evaluate(trial)
+        trial_value, trial_gradient = problem.evaluate(trial)
         # The slack is the rounding of the values themselves.
-        bound = at.value + 1e-4 * length * slope + 1e-6 * at.value.abs()
-        taken = moving & (there.value <= bound)
+        bound = value + 1e-4 * length * slope + 1e-6 * value.abs()
+        taken = moving & (trial_value <= bound)
         wide = taken[:, None, None]
-        change = (there.gradient - at.gradient) * wide
-        memory.add((trial - point) * wide, change, at.curvature)
-        point = torch.where(wide, trial, point)
-        at = Evaluation(
-            torch.where(taken, there.value, at.value),
-            torch.where(wide, there.gradient, at.gradient),
-            torch.where(taken, there.curvature, at.curvature),
+        memory.add(
+            torch.where(wide, trial - point, 0.0),
+            torch.where(wide, trial_gradient - gradient, 0.0),
         )
-        direction = torch.where(wide, -memory.apply(at), direction)
-        slope = torch.where(taken, _dot(at.gradient, direction), slope)
+        point = torch.where(wide, trial, point)
+        value = torch.where(taken, trial_value, value)
+        gradient = torch.where(wide, trial_gradient, gradient)
+        direction = torch.where(wide, -memory.apply(gradient), direction)
+        slope = torch.where(taken, _dot(gradient, direction), slope)
         length = torch.where(taken, 1.0, 0.5 * length)
     return point
 
@@ -158,38 +150,32 @@ def solve(
 class _Memory:
     """What L-BFGS knows of the inverse Hessian of each head."""
 
-    def __init__(self, energy: Tensor, penalty: Tensor) -> None:
-        self.energy = energy
-        self.ridge = penalty[:, None].repeat(1, len(energy))
-        self.ridge[:, -1] = 0
-        self.growth = torch.ones_like(penalty)
+    def __init__(self, diagonal: Tensor) -> None:
+        self.diagonal = diagonal
+        self.growth = torch.ones_like(diagonal[:, :, :1])
         self.pairs: list[tuple[Tensor, Tensor, Tensor]] = []
 
-    def add(self, step: Tensor, change: Tensor, curvature: Tensor) -> None:
+    def add(self, step: Tensor, change: Tensor) -> None:
         """Remember a step and its change of gradient, (H, K, A); zeros where there was none."""
         agreement = _dot(step, change)
         useful = agreement > 0
-        scaled = _dot(change, change / self._diagonal(curvature))
-        self.growth = torch.where(useful, agreement / scaled, self.growth)
+        fresh = agreement / _dot(change, change / self.diagonal)
+        self.growth = torch.where(useful[:, None, None], fresh[:, None, None], self.growth)
         self.pairs.append((step, change, torch.where(useful, 1 / agreement, 0.0)))
         del self.pairs[:-HISTORY]
 
-    def apply(self, at: Evaluation) -> Tensor:
-        """The approximate inverse Hessian times the gradient (H, K, A), by the two loops."""
-        rest = at.gradient.clone()
+    def apply(self, gradient: Tensor) -> Tensor:
+        """The approximate inverse Hessian times a gradient (H, K, A), by the two loops."""
+        rest = gradient.clone()
         shares = []
         for step, change, weight in reversed(self.pairs):
             share = weight * _dot(step, rest)
             rest -= share[:, None, None] * change
             shares.append(share)
-        rest *= self.growth[:, None, None] / self._diagonal(at.curvature)
+        rest *= self.growth / self.diagonal
         for (step, change, weight), share in zip(self.pairs, reversed(shares), strict=True):
             rest += (share - weight * _dot(change, rest))[:, None, None] * step
         return rest
-
-    def _diagonal(self, curvature: Tensor) -> Tensor:
-        """The Hessian (H, 1, A) if every sample and class had the mean curvature."""
-        return (curvature.clamp(min=1e-6)[:, None] * self.energy + self.ridge)[:, None]
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:

@@ -14,6 +14,9 @@ from unshortcut.recipes.schema import Recipe
 
 MAX_BYTES = 1 << 20
 
+AnyRecipe = str | Path | Mapping[str, Any] | Recipe
+"""The name of a recipe, a YAML file, a mapping, or the recipe itself."""
+
 
 def recipe_names() -> list[str]:
     """Names of the recipes that come with the package."""
@@ -24,7 +27,7 @@ def recipe_names() -> list[str]:
     )
 
 
-def load_recipe(recipe: str | Path | Mapping[str, Any] | Recipe, sets: Iterable[str] = ()) -> Recipe:
+def load_recipe(recipe: AnyRecipe, sets: Iterable[str] = ()) -> Recipe:
     """A validated recipe by name, from a YAML file or a mapping; `sets` are `key=value` changes."""
     if isinstance(recipe, Recipe):
         if not list(sets):
@@ -105,11 +108,10 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
-        both = isinstance(old, dict) and isinstance(value, dict)
-        if both and value.get("name", old.get("name")) == old.get("name"):
-            merged[key] = _merge(old, value)
-        else:
-            merged[key] = value
+        merged[key] = value
+        if isinstance(old, dict) and isinstance(value, dict):
+            same = value.get("name", old.get("name")) == old.get("name")
+            merged[key] = _merge(old, value) if same else value
     return merged
 
 

@@ -1,21 +1,18 @@
 """What a recipe may say: all of a run in one validated document."""
 
 from dataclasses import fields
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from unshortcut.discovery import find_all
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD, AnyMethod, Training
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.optimisation import OptimiserSettings, ScheduleSettings
 from unshortcut.models.encoder import EncoderSettings
-from unshortcut.parts import PartOf
-from unshortcut.views.augmentation import Augmentation
+from unshortcut.views.augmentation import AUGMENTATIONS, AnyAugmentation, Augmentation
 from unshortcut.views.plan import ViewPlan
-
-AUGMENTATIONS = PartOf("unshortcut.views.augmentations", Augmentation, "augmentation")
-AnyAugmentation = Annotated[Augmentation, AUGMENTATIONS]
 
 
 class Strict(BaseModel):
@@ -65,8 +62,6 @@ class ViewSettings(Strict):
 def _has_size(name: Any) -> bool:
     if not isinstance(name, str):
         return False
-    from unshortcut.discovery import find_all
-
     part = find_all(AUGMENTATIONS.package, Augmentation).get(name)  # type: ignore[type-abstract]
     return part is not None and any(field.name == "size" for field in fields(part))  # type: ignore[arg-type]
 

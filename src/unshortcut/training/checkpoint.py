@@ -1,4 +1,4 @@
-"""Checkpoints: whole or absent, taken between optimiser steps, loaded without executing anything."""
+"""Checkpoints: whole or absent, taken between optimiser steps, loaded as plain data."""
 
 import pickle
 import time

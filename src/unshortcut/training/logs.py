@@ -13,6 +13,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from unshortcut.data.failures import FailureLog
 from unshortcut.errors import RunError
+from unshortcut.methods.method import method_of
 from unshortcut.training.folder import RunFolder
 
 COLLAPSED = 0.1
@@ -20,7 +21,7 @@ COLLAPSED = 0.1
 
 
 def spread(embeddings: Tensor) -> float:
-    """How far unit embeddings (N, D) spread: 1 if evenly over the sphere, 0 if all are one point."""
+    """How far unit embeddings (N, D) spread: 1 evenly over the sphere, 0 all in one point."""
     return float(embeddings.float().std(dim=0).mean() * math.sqrt(embeddings.shape[1]))
 
 
@@ -81,7 +82,8 @@ class Watching(Callback):
             self.failures.add(batch["failures"])
         started, images = self._since
         self._since = (started, images + len(batch["index"]) * trainer.world_size)
-        if not math.isfinite(loss := float(pl_module.last.loss.detach())):
+        last = method_of(pl_module).last
+        if not math.isfinite(loss := float(last.loss.detach())):
             raise RunError(
                 f"the loss is {loss} at step {trainer.global_step}; the last good checkpoint is "
                 f"'{self.folder.checkpoint.name}' in the run folder. A lower learning rate helps."
@@ -92,8 +94,8 @@ class Watching(Callback):
             "epoch": trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches,
             "loss": loss,
             "lr": trainer.optimizers[0].param_groups[0]["lr"],
-            "spread": spread(pl_module.last.embeddings),
-            **{name: float(value) for name, value in pl_module.last.figures.items()},
+            "spread": spread(last.embeddings),
+            **{name: float(value) for name, value in last.figures.items()},
             "images_per_second": self._speed(),
         }
         self._warn_of_collapse(figures["spread"], trainer.global_step)

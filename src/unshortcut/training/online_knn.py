@@ -7,6 +7,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 
 from unshortcut.data.open import open_data, splits
 from unshortcut.data.source import ImageSource, Subset
+from unshortcut.methods.method import method_of
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import from_module
 from unshortcut.probes.features import compute_features
@@ -52,7 +53,11 @@ class OnlineKnn(Callback):
     """kNN accuracy every few epochs and after the last one, on rank 0, into the log."""
 
     def __init__(
-        self, data: KnnData, preprocessing: Preprocessing, every: int, watching: Watching,
+        self,
+        data: KnnData,
+        preprocessing: Preprocessing,
+        every: int,
+        watching: Watching,
         progress: TrainingProgress,
     ) -> None:
         self.data = data
@@ -73,12 +78,17 @@ class OnlineKnn(Callback):
 
     def measure(self, method: LightningModule) -> float:
         """kNN accuracy of the encoder as it is, in percent."""
-        encoder = method.encoder
+        encoder = method_of(method).encoder
         was_training = encoder.training
         model = from_module("encoder", encoder, self.preprocessing)
         bank = compute_features(model, self.data.bank, cache=False)
         queries = compute_features(model, self.data.queries, cache=False)
         encoder.train(was_training)
-        assert bank.labels is not None and queries.labels is not None
-        accuracy = knn_accuracy(bank.values, bank.labels, queries.values, queries.labels, k=(_K,))
-        return float(accuracy[_K])
+        accuracy = knn_accuracy(
+            bank.values,
+            bank.required_labels(),
+            queries.values,
+            queries.required_labels(),
+            k=(_K,),
+        )
+        return 100 * accuracy[_K]

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,12 @@ from unshortcut.methods.method import Method
 from unshortcut.models.card import Card, Preprocessing, read_weights, save_encoder
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import LoadedModel, load_model
+from unshortcut.progress import bar
 from unshortcut.randomness import torch_seed
-from unshortcut.recipes.load import load_recipe, read_recipe, to_mapping, to_yaml
+from unshortcut.recipes.load import AnyRecipe, load_recipe, read_recipe, to_mapping, to_yaml
 from unshortcut.recipes.schema import Recipe
 from unshortcut.result import commit, public_name, versions, write_result
 from unshortcut.training.checkpoint import Checkpointing, WholeFileIO, load_checkpoint
-from unshortcut.progress import bar
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import Watching, read_log
 from unshortcut.training.online_knn import OnlineKnn, knn_data
@@ -50,7 +50,7 @@ class Run:
 
 
 def pretrain(
-    recipe: str | Path | Mapping[str, Any] | Recipe,
+    recipe: AnyRecipe,
     data: str | Path | ImageSource | None = None,
     out: str | Path = "run",
     *,
@@ -178,7 +178,11 @@ def _about(
 
 
 def _open_folder(
-    folder: RunFolder, recipe: Recipe, about: dict[str, Any], devices: int, resume: bool,
+    folder: RunFolder,
+    recipe: Recipe,
+    about: dict[str, Any],
+    devices: int,
+    resume: bool,
     console: Console,
 ) -> None:
     if not resume:
@@ -186,8 +190,10 @@ def _open_folder(
         return
     before = folder.read_about()
     require_same_run(
-        to_mapping(load_recipe(read_recipe(folder.recipe))), to_mapping(recipe),
-        before["data_fingerprint"], about["data_fingerprint"],
+        to_mapping(load_recipe(read_recipe(folder.recipe))),
+        to_mapping(recipe),
+        before["data_fingerprint"],
+        about["data_fingerprint"],
     )
     for key in ("devices", "threads"):
         if before[key] != about[key]:
@@ -200,8 +206,14 @@ def _open_folder(
 
 
 def _train(
-    recipe: Recipe, method: Method, source: ImageSource, spec: str | Path | ImageSource,
-    folder: RunFolder, devices: int, console: Console, how_to_resume: str,
+    recipe: Recipe,
+    method: Method,
+    source: ImageSource,
+    spec: str | Path | ImageSource,
+    folder: RunFolder,
+    devices: int,
+    console: Console,
+    how_to_resume: str,
 ) -> OnlineKnn | None:
     settings = recipe.training
     watching = Watching(folder, settings.log_steps)
@@ -265,12 +277,11 @@ def _workers(recipe: Recipe) -> int:
     if recipe.data.workers is not None:
         return recipe.data.workers
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(12, (cores or 1) - 1)) if torch.cuda.is_available() else max(1, (cores or 1) // 4)
+    cores = cores or 1
+    return max(1, min(12, cores - 1)) if torch.cuda.is_available() else max(1, cores // 4)
 
 
-def _final_figures(
-    folder: RunFolder, knn: OnlineKnn | None, method: Method
-) -> dict[str, float]:
+def _final_figures(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> dict[str, float]:
     entries = read_log(folder.log)
     figures: dict[str, float] = {}
     for entry in entries:
@@ -283,7 +294,11 @@ def _final_figures(
 
 def _export(encoder: Encoder, recipe: Recipe, folder: RunFolder) -> None:
     card = Card(
-        encoder=recipe.encoder, preprocessing=preprocessing(recipe), dim=encoder.dim,
-        recipe=to_mapping(recipe), versions=versions(), commit=commit(),
+        encoder=recipe.encoder,
+        preprocessing=preprocessing(recipe),
+        dim=encoder.dim,
+        recipe=to_mapping(recipe),
+        versions=versions(),
+        commit=commit(),
     )
     save_encoder(encoder, card, folder.weights)

@@ -7,6 +7,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from unshortcut.methods.method import method_of
+
 _REFRESH_SECONDS = 0.25
 
 
@@ -42,7 +44,11 @@ class TrainingProgress(Callback):
         self._progress.start()
         total = trainer.num_training_batches * (trainer.max_epochs or 1)
         self._task = self._progress.add_task(
-            self.label, total=total, completed=int(pl_module.batches_seen), speed="…", loss="…",
+            self.label,
+            total=total,
+            completed=int(method_of(pl_module).batches_seen),
+            speed="…",
+            loss="…",
             note="",
         )
 
@@ -57,10 +63,10 @@ class TrainingProgress(Callback):
         self._window = [*self._window[-40:], (now, self._images)]
         self._progress.update(
             self._task,
-            completed=int(pl_module.batches_seen),
+            completed=int(method_of(pl_module).batches_seen),
             description=f"{self.label} epoch {trainer.current_epoch + 1}/{trainer.max_epochs}",
             speed=f"{self._speed():.0f}",
-            loss=f"{float(pl_module.last.loss.detach()):.3f}",
+            loss=_loss(pl_module),
             note=self.note,
         )
         self._progress.refresh()
@@ -71,14 +77,15 @@ class TrainingProgress(Callback):
         self._window = [*self._window[-40:], (time.monotonic(), self._images)]
         self.console.print(
             f"{self.label} epoch {trainer.current_epoch + 1}/{trainer.max_epochs}  "
-            f"{self._speed():.0f} images/s  loss {float(pl_module.last.loss.detach()):.3f}  "
-            f"{self.note}".rstrip(),
+            f"{self._speed():.0f} images/s  loss {_loss(pl_module)}  {self.note}".rstrip(),
             highlight=False,
         )
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self._progress is not None:
-            self._progress.update(self._task, completed=int(pl_module.batches_seen), note=self.note)
+            self._progress.update(
+                self._task, completed=int(method_of(pl_module).batches_seen), note=self.note
+            )
             self._progress.refresh()
             self._progress.stop()
             self._progress = None
@@ -93,3 +100,7 @@ class TrainingProgress(Callback):
     def _speed(self) -> float:
         (then, before), (now, after) = self._window[0], self._window[-1]
         return (after - before) / max(now - then, 1e-9)
+
+
+def _loss(module: LightningModule) -> str:
+    return f"{float(method_of(module).last.loss.detach()):.3f}"

@@ -1,21 +1,19 @@
 """A contact sheet of what a recipe's method would see."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from PIL import Image as PillowImage
 
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.recipes.load import load_recipe
-from unshortcut.recipes.schema import Recipe
+from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.views.sheet import view_sheet
 
 
 def show(
-    recipe: str | Path | Mapping[str, Any] | Recipe,
+    recipe: AnyRecipe,
     data: str | Path | ImageSource,
     out: str | Path | None = None,
     *,

@@ -5,12 +5,12 @@ The two halves are apart because leave-one-out views share a parameter between v
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.discovery import find
+from unshortcut.parts import PartOf
 
 Array = NDArray[np.uint8]
 
@@ -41,9 +41,15 @@ class Augmentation(ABC):
         return 1.0
 
 
+AUGMENTATIONS = PartOf("unshortcut.views.augmentations", Augmentation, "augmentation")
+AnyAugmentation = Annotated[Augmentation, AUGMENTATIONS]
+"""A field that holds an augmentation."""
+
+
 def make_augmentation(name: str, settings: dict[str, Any]) -> Augmentation:
-    """An augmentation by name, with settings that have been validated as its fields."""
-    return find("unshortcut.views.augmentations", Augmentation, name, "augmentation")(**settings)
+    """An augmentation by name, its settings validated."""
+    made: Augmentation = AUGMENTATIONS.build({"name": name, **settings})
+    return made
 
 
 class Pipeline:

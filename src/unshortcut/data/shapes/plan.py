@@ -14,7 +14,7 @@ RADIUS = (0.26, 0.41)
 """Of the circle around an object, in units of the image, as all lengths here."""
 TILT = radians(15.0)
 TEXTURE_TILT = radians(30.0)
-"""Wider than the object's: at 15 degrees a learner reads texture alone, at any angle shape first."""
+"""Sets how easy texture is to learn: at 15 degrees it is all that is read, at 180 shape is too."""
 PERIOD = (0.095, 0.12)
 SCENE_PERIOD = (0.062, 0.078)
 """Smaller objects, finer textures."""

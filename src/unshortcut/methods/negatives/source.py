@@ -64,6 +64,24 @@ def view_makers_of(sources: Iterable[NegativeSettings]) -> dict[str, ViewMaker]:
     return makers
 
 
+class Sources(nn.ModuleList):
+    """The sources of a method."""
+
+    def __init__(self, settings: Iterable[NegativeSettings], dim: int, seed: int) -> None:
+        super().__init__(source.build(dim, seed) for source in settings)
+
+    def similarities(self, contrast: Contrast) -> list[Tensor]:
+        """(M, K_i) of each source."""
+        return [source.similarities(contrast) for source in self._sources()]
+
+    def after_backward(self) -> None:
+        for source in self._sources():
+            source.after_backward()
+
+    def _sources(self) -> list[NegativeSource]:
+        return [source for source in self if isinstance(source, NegativeSource)]
+
+
 Negatives = tuple[
     Annotated[
         NegativeSettings,

@@ -1,0 +1,150 @@
+"""The whole story on the embedded data: draw it, pretrain on it, probe it, look at it.
+
+Each row of the table is a recipe; the first is the same encoder untrained. Settings of the
+recipes were chosen on `val`.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from PIL import Image as PillowImage
+from rich.console import Console
+from rich.table import Table
+
+from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES, Shapes
+from unshortcut.models.encoder import create_encoder
+from unshortcut.models.load import LoadedModel, from_module, load_model
+from unshortcut.probes.probe import Score
+from unshortcut.probes.run import probe
+from unshortcut.recipes.load import load_recipe
+from unshortcut.result import RESULT_FILE, write_result
+from unshortcut.training.folder import RunFolder
+from unshortcut.training.pretrain import preprocessing, pretrain
+from unshortcut.views.sheet import sheet
+
+RECIPES = {"MoCo-v2": "moco-v2-shapes"}
+"""Rows of the table: label and recipe. All share one encoder."""
+SPLITS = ("test", "conflict", "sketch", "silhouette", "texture")
+TEST_IMAGES = 1000
+UNTRAINED = "untrained"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo found: accuracy by (row, kind of probe, split)."""
+
+    folder: Path
+    scores: dict[tuple[str, str, str], Score]
+    seconds: float
+
+
+def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = None) -> Demo:
+    """Pretrain on `shapes`, probe on its splits, print a table, write pictures.
+
+    `out` gets `shapes.png` (the data), `accuracy.png` (the table as bars), `result.json`, and a
+    run folder for each recipe. A demo that was interrupted goes on where it was.
+    """
+    started = time.monotonic()
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    console = console or Console(stderr=True)
+    console.print(
+        "The embedded data: objects with a shape and a texture. In [b]test[/] the two agree; in "
+        "[b]conflict[/] they do not, and the label is the shape; [b]sketch[/] and "
+        "[b]silhouette[/] have no texture, [b]texture[/] has no shape."
+    )
+    data_sheet().save(folder / "shapes.png")
+    models = {UNTRAINED: untrained(seed)}
+    for label, recipe in RECIPES.items():
+        models[label] = _pretrained(recipe, folder / recipe, seed, console)
+    scores = {
+        (label, kind, split): score
+        for label, model in models.items()
+        for kind in ("knn", "linear")
+        for split, score in _scores(model, kind, console).items()
+    }
+    Console().print(_table(scores, list(models)))
+    _chart(scores, list(models), folder / "accuracy.png")
+    seconds = time.monotonic() - started
+    figures = {
+        label: {
+            kind: {split: scores[label, kind, split].mean for split in SPLITS}
+            for kind in ("knn", "linear")
+        }
+        for label in models
+    }
+    write_result(
+        folder / RESULT_FILE,
+        "demo",
+        figures={**figures, "seconds": seconds},
+        seed=seed,
+        data="shapes",
+    )
+    console.print(
+        f"{seconds:.0f} seconds. Pictures: {folder / 'shapes.png'}, {folder / 'accuracy.png'}, "
+        + ", ".join(str(RunFolder(folder / recipe).views) for recipe in RECIPES.values()),
+        highlight=False,
+    )
+    return Demo(folder, scores, seconds)
+
+
+def untrained(seed: int) -> LoadedModel:
+    """The encoder of the recipes as it is before training."""
+    recipe = load_recipe(next(iter(RECIPES.values())))
+    encoder = create_encoder(recipe.encoder, seed)
+    return from_module(UNTRAINED, encoder, preprocessing(recipe))
+
+
+def data_sheet() -> PillowImage.Image:
+    """One image of each class from each split."""
+    rows = []
+    for split in ("train", "conflict", "sketch", "silhouette", "texture"):
+        source = Shapes(split, count=400)
+        labels = source.labels
+        assert labels is not None
+        first = [int((labels == label).nonzero()[0][0]) for label in range(len(SHAPE_NAMES))]
+        rows.append([source.image(index).pixels() for index in first])
+    titles = [f"{s}, {t}" for s, t in zip(SHAPE_NAMES, TEXTURE_NAMES, strict=True)]
+    return sheet(rows, titles)
+
+
+def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> LoadedModel:
+    run = RunFolder(folder)
+    if not run.result.exists():
+        sets = [f"seed={seed}"]
+        pretrain(recipe, "shapes", folder, sets=sets, resume=run.recipe.exists(), console=console)
+    else:
+        console.print(f"{folder} is trained already")
+    return load_model(folder)
+
+
+def _scores(model: LoadedModel, kind: str, console: Console) -> dict[str, Score]:
+    tests = {split: Shapes(split, count=TEST_IMAGES) for split in SPLITS}
+    return probe(model, Shapes("train"), kind, tests=tests, console=console).scores
+
+
+def _table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Table:
+    table = Table("encoder", "probe", *SPLITS, title="Accuracy in %, chance 12.5")
+    for label in labels:
+        for kind in ("knn", "linear"):
+            table.add_row(label, kind, *(f"{scores[label, kind, s].mean:.1f}" for s in SPLITS))
+    return table
+
+
+def _chart(scores: dict[tuple[str, str, str], Score], labels: list[str], path: Path) -> None:
+    figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    width = 0.8 / len(labels)
+    for number, label in enumerate(labels):
+        places = [place + number * width for place in range(len(SPLITS))]
+        heights = [scores[label, "linear", split].mean for split in SPLITS]
+        axes.bar_label(axes.bar(places, heights, width, label=label), fmt="%.0f", fontsize=8)
+    axes.set_xticks([place + 0.4 - width / 2 for place in range(len(SPLITS))], SPLITS)
+    axes.axhline(100 / len(SHAPE_NAMES), color="grey", linewidth=0.8, linestyle=":")
+    axes.set_ylabel("linear accuracy, %")
+    axes.set_ylim(0, 100)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

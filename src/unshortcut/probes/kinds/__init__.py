@@ -1,0 +1,1 @@
+"""One file a kind of probe; a file here is found by being here."""
