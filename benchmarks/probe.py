@@ -5,8 +5,8 @@ train. The features are 10,000 × 512: an untrained ResNet-18 on Imagenette, 3,3
 testing. Every run of the protocol is timed in full; ours is timed before, between and after
 the protocol's seeds, and the median counts. One thread for both.
 
-These features lie far from the origin, as those after a ReLU do. That slows SGD down and not the
-probe, so the gap is below zero.
+These features lie far from the origin, as those after a ReLU do. That holds up SGD at high rates
+and not the probe, so a gap below zero is expected; the gap says nothing about centred features.
 """
 
 import tarfile

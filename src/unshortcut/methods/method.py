@@ -1,5 +1,6 @@
 """What a method is: an ordinary LightningModule that asks for its views by name."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,15 +8,16 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from lightning.pytorch import LightningModule
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
+from torch.optim import Optimizer
 
 from unshortcut.distributed import rank
 from unshortcut.methods.optimisation import (
     OptimiserSettings,
     ScheduleSettings,
     build_optimiser,
-    build_schedule,
+    rate_factor,
+    set_rate,
 )
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
@@ -121,22 +123,20 @@ class Method(LightningModule, ABC):
         return result.loss
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
-        key = (self.training_plan.seed, int(self.batches_seen), rank(), "in-model")
-        torch.manual_seed(torch_seed(*key))
+        seed = self.training_plan.seed
+        torch.manual_seed(torch_seed(seed, int(self.batches_seen), rank(), "in-model"))
+        # A function of the step, and not a scheduler with a state of its own to restore.
+        trainer = self.trainer
+        per_epoch = math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches)
+        factor = rate_factor(self.training_plan.schedule, trainer.global_step, per_epoch)
+        set_rate(trainer.optimizers[0], factor)
 
     def on_after_backward(self) -> None:
         self.after_backward()
         self.batches_seen += 1
 
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        optimiser = build_optimiser(self, self.training_plan.optimiser)
-        steps = int(self.trainer.estimated_stepping_batches)
-        per_epoch = max(1, round(steps / (self.trainer.max_epochs or 1)))
-        schedule = build_schedule(optimiser, self.training_plan.schedule, per_epoch)
-        return {
-            "optimizer": optimiser,
-            "lr_scheduler": {"scheduler": schedule, "interval": "step"},
-        }
+    def configure_optimizers(self) -> Optimizer:
+        return build_optimiser(self, self.training_plan.optimiser)
 
 
 def method_of(module: LightningModule) -> Method:

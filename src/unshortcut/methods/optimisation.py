@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from timm.optim import create_optimizer_v2
 from torch import nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LambdaLR
 
 
 class OptimiserSettings(BaseModel):
@@ -56,6 +55,8 @@ def build_optimiser(module: nn.Module, settings: OptimiserSettings) -> Optimizer
         filter_bias_and_bn=not settings.decay_norm_and_bias,
         **options,
     )
+    for group in optimiser.param_groups:
+        group["full_lr"] = group["lr"]
     return optimiser
 
 
@@ -76,8 +77,7 @@ def rate_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> 
     return 0.5 * (1.0 + math.cos(math.pi * progress))
 
 
-def build_schedule(
-    optimiser: Optimizer, settings: ScheduleSettings, steps_per_epoch: int
-) -> LambdaLR:
-    """A scheduler that is stepped after every optimiser step."""
-    return LambdaLR(optimiser, lambda step: rate_factor(settings, step, steps_per_epoch))
+def set_rate(optimiser: Optimizer, factor: float) -> None:
+    """Give every group its learning rate: the one that it was built with, times the factor."""
+    for group in optimiser.param_groups:
+        group["lr"] = group["full_lr"] * factor

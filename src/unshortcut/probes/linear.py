@@ -11,7 +11,7 @@ setting (eta, wd) stands here for the exact minimum of
 
 which has no step that could be too large: rates at which SGD diverges are weak penalties, no more.
 Features are centred and the bias is free, so a large common mean, which slows SGD down, does not
-count; there the probe is better than the papers' SGD, and elsewhere equal (`benchmarks.probe`).
+count: there the papers' SGD falls behind the probe, and catches up when the mean is subtracted.
 The settings are solved from the strongest penalty to the weakest, each from the one before, and
 all seeds side by side.
 

@@ -72,7 +72,7 @@ class Checkpointing(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if between_steps(trainer, batch_idx) and self._due(trainer):
+        if within_epoch(trainer, batch_idx) and self._due(trainer):
             self.save(trainer)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -85,11 +85,16 @@ class Checkpointing(Callback):
         return bool(trainer.strategy.broadcast(overdue))  # all ranks save at the same step
 
 
-def between_steps(trainer: Trainer, batch_idx: int) -> bool:
-    """Whether an optimiser step has just been made within an epoch, with no gradient half made.
+def after_step(trainer: Trainer, batch_idx: int) -> bool:
+    """Whether the batch has ended with an optimiser step, with no gradient half accumulated."""
+    last = batch_idx + 1 == trainer.num_training_batches
+    return last or (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+
+
+def within_epoch(trainer: Trainer, batch_idx: int) -> bool:
+    """Whether this is a place between two steps of one epoch.
 
     After the last batch of an epoch the place to save is `on_train_epoch_end`: Lightning replays
     an epoch whose checkpoint was taken just before its end.
     """
-    within = batch_idx + 1 < trainer.num_training_batches
-    return within and (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+    return after_step(trainer, batch_idx) and batch_idx + 1 < trainer.num_training_batches

@@ -14,6 +14,7 @@ from torch.utils.tensorboard import SummaryWriter
 from unshortcut.data.failures import FailureLog
 from unshortcut.errors import RunError
 from unshortcut.methods.method import method_of
+from unshortcut.training.checkpoint import after_step
 from unshortcut.training.folder import RunFolder
 
 COLLAPSED = 0.1
@@ -60,7 +61,7 @@ def _keep_until(path: Path, step: int) -> None:
 
 
 class Watching(Callback):
-    """Logs figures every few steps, warns of collapse, lists images that failed on the way."""
+    """Logs every few steps and after each epoch, warns of collapse, lists images that failed."""
 
     def __init__(self, folder: RunFolder, every: int) -> None:
         self.folder = folder
@@ -82,20 +83,22 @@ class Watching(Callback):
             self.failures.add(batch["failures"])
         started, images = self._since
         self._since = (started, images + len(batch["index"]) * trainer.world_size)
-        last = method_of(pl_module).last
-        if not math.isfinite(loss := float(last.loss.detach())):
+        step = method_of(pl_module).last
+        if not math.isfinite(loss := float(step.loss.detach())):
             raise RunError(
                 f"the loss is {loss} at step {trainer.global_step}; the last good checkpoint is "
                 f"'{self.folder.checkpoint.name}' in the run folder. A lower learning rate helps."
             )
-        if trainer.global_step % self.every or not self.log:
+        last = batch_idx + 1 == trainer.num_training_batches
+        regular = after_step(trainer, batch_idx) and trainer.global_step % self.every == 0
+        if not self.log or not (last or regular):
             return
         figures = {
             "epoch": trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches,
             "loss": loss,
             "lr": trainer.optimizers[0].param_groups[0]["lr"],
-            "spread": spread(last.embeddings),
-            **{name: float(value) for name, value in last.figures.items()},
+            "spread": spread(step.embeddings),
+            **{name: float(value) for name, value in step.figures.items()},
             "images_per_second": self._speed(),
         }
         self._warn_of_collapse(figures["spread"], trainer.global_step)

@@ -8,7 +8,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 
 from unshortcut.distributed import any_rank
 from unshortcut.errors import InterruptedRunError
-from unshortcut.training.checkpoint import Checkpointing, between_steps
+from unshortcut.training.checkpoint import Checkpointing, within_epoch
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -29,7 +29,7 @@ class StopGracefully(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if between_steps(trainer, batch_idx):
+        if within_epoch(trainer, batch_idx):
             self._stop_if_asked(trainer)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -1,0 +1,120 @@
+"""The tables of the documentation say what the code says."""
+
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import PydanticUndefined
+
+import unshortcut.cli
+from tests.docs.markdown import ROOT, tables
+from unshortcut.data.named import NAMES
+from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES
+from unshortcut.data.shapes.source import COUNTS, FACTORS
+from unshortcut.data.tree import IMAGE_EXTENSIONS
+from unshortcut.discovery import find_all
+from unshortcut.methods.method import MethodSettings
+from unshortcut.methods.negatives.source import NegativeSettings
+from unshortcut.objectives.objective import Objective
+from unshortcut.parts import part_to_mapping
+from unshortcut.recipes.load import read_recipe, recipe_names
+from unshortcut.recipes.schema import Recipe
+from unshortcut.training.resume import HARMLESS
+from unshortcut.views.augmentation import Augmentation
+
+RECIPES = ROOT / "docs" / "recipes.md"
+DATA = ROOT / "docs" / "data.md"
+REQUIRED = "required"
+
+PARTS: dict[str, type] = {
+    name: part
+    for package, base in {
+        "unshortcut.methods": MethodSettings,
+        "unshortcut.methods.negatives": NegativeSettings,
+        "unshortcut.objectives": Objective,
+        "unshortcut.views.augmentations": Augmentation,
+    }.items()
+    for name, part in find_all(package, base).items()
+}
+
+
+def schema_keys(model: type[BaseModel] = Recipe, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every key of a recipe with its default as plain values."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from schema_keys(kind, f"{path}{name}.")
+            continue
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, MethodSettings):
+            default = {"name": part_to_mapping(default)["name"]}
+        required = default is PydanticUndefined
+        yield path + name, REQUIRED if required else plain(default)
+
+
+def plain(value: Any) -> Any:
+    return TypeAdapter(Any).dump_python(value, mode="json")
+
+
+def documented(heading: str) -> dict[str, Any]:
+    """Key to default of a table of settings."""
+    rows = tables(RECIPES).get(heading, [])
+    return {key.strip("`"): yaml.safe_load(default.strip("`")) for key, default, _ in rows}
+
+
+def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
+    headings = ("The recipe", "data", "views", "encoder", "method", "optimiser", "schedule")
+    found = {key: d for h in (*headings, "training") for key, d in documented(h).items()}
+    assert found == dict(schema_keys())
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_setting_of_a_part_is_documented_with_its_default(name: str) -> None:
+    part: Any = PARTS[name]
+    assert f"#### `{name}`" in RECIPES.read_text(encoding="utf-8")
+    assert all(field.default is not MISSING for field in fields(part))
+    settings = part_to_mapping(part())
+    assert documented(name) == {key: settings[key] for key in settings if key != "name"}
+
+
+def test_every_recipe_is_listed_with_the_figures_of_its_paper() -> None:
+    rows = {name.strip("`"): paper for name, paper, _ in tables(RECIPES)["Every recipe"]}
+    assert sorted(rows) == recipe_names()
+    for name, paper in rows.items():
+        given = read_recipe(name).get("paper") or {}
+        assert bool(paper) == bool(given), name
+        for figure in given.get("figures", {}).values():
+            assert f" {figure}" in paper, f"{name}: {figure}"
+
+
+def test_the_changes_that_a_resumed_run_may_have_are_listed() -> None:
+    section = RECIPES.read_text(encoding="utf-8").partition("## Resuming")[2]
+    listed = section.split("\n\n")[2]
+    assert {key.strip("`") for key in listed.split(", ")} == HARMLESS
+
+
+def test_every_command_is_in_the_readme() -> None:
+    rows = tables(ROOT / "README.md")["The command line"]
+    listed = {row[0].strip("`").split()[1] for row in rows} - {"--version"}
+    modules = {module.name for module in pkgutil.iter_modules(unshortcut.cli.__path__)}
+    assert listed == modules - {"main", "options"}
+
+
+def test_the_splits_of_shapes_are_listed_with_their_sizes() -> None:
+    listed: dict[str, int] = {}
+    for splits, counts, _ in tables(DATA)["The embedded shapes"]:
+        for split, count in zip(splits.split(", "), counts.split(", "), strict=True):
+            listed[split.strip("`")] = int(count)
+    assert listed == COUNTS
+
+
+def test_names_of_data_shapes_textures_labels_and_extensions_are_listed() -> None:
+    text = DATA.read_text(encoding="utf-8")
+    for name in (*NAMES, *SHAPE_NAMES, *TEXTURE_NAMES, *FACTORS):
+        assert f"`{name}`" in text, name
+    extensions = text.partition("image's extension (`")[2].partition("`")[0]
+    assert set(extensions.split()) == IMAGE_EXTENSIONS
