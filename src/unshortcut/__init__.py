@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unshortcut.data.open import open_data
-    from unshortcut.demo import demo
+    from unshortcut.demonstration import demo
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import embed, probe
     from unshortcut.recipes.load import load_recipe
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from unshortcut.training.show import show
 
 _PLACES = {
-    "demo": "unshortcut.demo",
+    "demo": "unshortcut.demonstration",
     "embed": "unshortcut.probes.run",
     "export": "unshortcut.training.export",
     "load_model": "unshortcut.models.load",

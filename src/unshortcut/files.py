@@ -56,3 +56,11 @@ def write_text(path: str | Path, content: str) -> None:
 
 def write_json(path: str | Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def cache_folder() -> Path:
+    """Where caches live: `UNSHORTCUT_CACHE`, or `unshortcut` in the user's cache folder."""
+    given = os.environ.get("UNSHORTCUT_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "unshortcut"

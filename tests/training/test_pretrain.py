@@ -19,6 +19,8 @@ from unshortcut.data.loader import ViewLoader
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import RunError, UsageError
 from unshortcut.methods.method import Loss, Method
+from unshortcut.models.card import WEIGHTS_FILE as WEIGHTS
+from unshortcut.models.card import read_weights
 from unshortcut.models.encoder import Encoder
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.logs import read_log, spread
@@ -78,17 +80,17 @@ def test_an_image_that_fails_later_is_replaced_and_listed(tmp_path: Path) -> Non
     Late.armed = False
     import unshortcut.training.pretrain as module
 
-    original = module._train
+    original = module.fit
 
     def arm(*arguments: object) -> object:
         Late.armed = True
         return original(*arguments)  # type: ignore[arg-type]
 
-    module._train = arm  # type: ignore[assignment]
+    module.fit = arm  # type: ignore[assignment]
     try:
         run = pretrain(TINY_RECIPE, source, tmp_path / "run", sets=ONE_EPOCH)
     finally:
-        module._train = original
+        module.fit = original
     (line,) = (run.folder / "skipped.jsonl").read_text().splitlines()
     assert json.loads(line) == {"identity": source.identity(7), "reason": "truncated"}
 
@@ -124,9 +126,18 @@ def test_mostly_bad_folder_stops_before_training(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_two_processes_train_from_the_command_line(tmp_path: Path) -> None:
+def test_two_processes_train_from_the_command_line_as_one_does(tmp_path: Path) -> None:
+    """A ViT has no batch norm, so two processes differ from one in rounding only."""
+    transformer = {
+        "name": "vit_tiny_patch16_224",
+        "options": {"img_size": 24, "patch_size": 8, "embed_dim": 24, "depth": 1, "num_heads": 2},
+    }
+    values = {**TINY_RECIPE, "encoder": transformer, "optimiser": {"name": "sgd", "lr": 0.1}}
     recipe = tmp_path / "tiny.yaml"
-    recipe.write_text(yaml.safe_dump(TINY_RECIPE))
+    recipe.write_text(yaml.safe_dump(values))
+    alone = pretrain(
+        values, "shapes", tmp_path / "one", sets=["schedule.epochs=1", "data.batch_size=1000"]
+    )
     done = subprocess.run(
         [sys.executable, "-m", "unshortcut.cli.main", "pretrain", str(recipe), "--data", "shapes",
          "--out", str(tmp_path / "run"), "--devices", "2", "--set", "schedule.epochs=1",
@@ -138,6 +149,11 @@ def test_two_processes_train_from_the_command_line(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "encoder.safetensors").exists()
     assert [entry["step"] for entry in read_log(tmp_path / "run" / "log.jsonl")] == [6]
     assert json.loads((tmp_path / "run" / "run.json").read_text())["devices"] == 2
+    one, two = read_weights(alone.folder / WEIGHTS), read_weights(tmp_path / "run" / WEIGHTS)
+    start = build_method(load_recipe(values)).encoder.model.state_dict()
+    for name, value in one.items():
+        torch.testing.assert_close(two[name], value, rtol=0, atol=1e-5)
+    assert any((value - start[name]).abs().max() > 1e-3 for name, value in one.items())
 
 
 def test_init_starts_from_given_weights(tmp_path: Path) -> None:

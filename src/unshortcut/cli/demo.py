@@ -13,6 +13,6 @@ def command(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of data order and weights.")] = 0,
 ) -> None:
     """The whole story on the embedded data, a few minutes on two cores: draw, pretrain, probe."""
-    from unshortcut.demo import demo
+    from unshortcut.demonstration import demo
 
     demo(out, seed=seed)

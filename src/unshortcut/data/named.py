@@ -16,6 +16,7 @@ from unshortcut.data.shapes import SPLITS as SHAPES_SPLITS
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import Array, ArrayImage, ImageSource
 from unshortcut.errors import RunError, UsageError, unknown
+from unshortcut.files import cache_folder
 
 SHAPES = ("shapes", "shapes-palette")
 
@@ -143,11 +144,6 @@ _TORCHVISION: dict[str, _Named] = {
 }
 
 NAMES: tuple[str, ...] = (*SHAPES, *_TORCHVISION)
-
-
-def cache_folder() -> Path:
-    """The user's cache: `UNSHORTCUT_CACHE`, or `~/.cache/unshortcut`."""
-    return Path(os.environ.get("UNSHORTCUT_CACHE") or Path.home() / ".cache" / "unshortcut")
 
 
 def named_splits(name: str) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ class MoCoSettings(MethodSettings):
     """Width of the head's hidden layer."""
     dim: int = 128
     """Width of the embedding."""
+    head_batch_norm: bool = False
+    """Batch norm in the head, as in MoCo-v3; small encoders learn far sooner with it."""
     objective: AnyObjective = InfoNCE(temperature=0.2)  # noqa: RUF009 (frozen)
     negatives: Negatives = (QueueSettings(),)
     batch_norm_groups: Annotated[int, Field(ge=1)] = 8
@@ -59,9 +61,12 @@ class MoCo(Method):
         super().__init__(encoder, training)
         self.settings = settings
         seed = self.training_plan.seed
+        self.head = MLPHead(
+            encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
+        )
         if settings.batch_norm_groups > 1:
             split_batch_norm(encoder, settings.batch_norm_groups)
-        self.head = MLPHead(encoder.dim, settings.hidden, settings.dim)
+            split_batch_norm(self.head, settings.batch_norm_groups)
         self.key_network = MomentumCopy(self.query_network)
         self.sources = Sources(settings.negatives, settings.dim, seed)
 

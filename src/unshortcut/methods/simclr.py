@@ -29,7 +29,7 @@ class SimCLRSettings(MethodSettings):
     dim: int = 128
     """Width of the embedding."""
     head_batch_norm: bool = True
-    """Batch norm in the head, as in the official code; off for the reweighting papers' STL-10."""
+    """Batch norm in the head, as in the official code."""
     objective: AnyObjective = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
     negatives: Negatives = (BatchSettings(),)
 

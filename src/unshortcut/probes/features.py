@@ -1,7 +1,6 @@
 """Features of a frozen model: computed once, in eval mode, cached by content of model and data."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from torch.utils.data import DataLoader
 from unshortcut.data.loader import KeyedDataset, collate
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import RunError, UsageError
-from unshortcut.files import atomic_open
+from unshortcut.files import atomic_open, cache_folder
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.views.evaluation import EvaluationView
@@ -40,14 +39,6 @@ class Features:
         if self.labels is None:
             raise UsageError("the data have no labels")
         return self.labels
-
-
-def cache_folder() -> Path:
-    """Where caches live: `UNSHORTCUT_CACHE`, or `unshortcut` in the user's cache folder."""
-    given = os.environ.get("UNSHORTCUT_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "unshortcut"
 
 
 def compute_features(

@@ -67,13 +67,13 @@ class Watching(Callback):
         self.folder = folder
         self.every = every
         self.failures = FailureLog(folder.skipped)
-        self.log: RunLog | None = None
+        self.run_log: RunLog | None = None
         self._warned = False
         self._since = (0.0, 0)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.is_global_zero:
-            self.log = RunLog(self.folder, trainer.global_step)
+            self.run_log = RunLog(self.folder, trainer.global_step)
         self._since = (time.monotonic(), 0)
 
     def on_train_batch_end(
@@ -91,7 +91,7 @@ class Watching(Callback):
             )
         last = batch_idx + 1 == trainer.num_training_batches
         regular = after_step(trainer, batch_idx) and trainer.global_step % self.every == 0
-        if not self.log or not (last or regular):
+        if not self.run_log or not (last or regular):
             return
         figures = {
             "epoch": trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches,
@@ -102,11 +102,11 @@ class Watching(Callback):
             "images_per_second": self._speed(),
         }
         self._warn_of_collapse(figures["spread"], trainer.global_step)
-        self.log.write(trainer.global_step, figures)
+        self.run_log.write(trainer.global_step, figures)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if self.log:
-            self.log.close()
+        if self.run_log:
+            self.run_log.close()
 
     def on_exception(
         self, trainer: Trainer, pl_module: LightningModule, exception: BaseException

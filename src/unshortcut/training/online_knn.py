@@ -73,8 +73,8 @@ class OnlineKnn(Callback):
             return
         self.accuracy = self.measure(pl_module)
         self.progress.note = f"kNN {self.accuracy:.1f} %"
-        if self.watching.log:
-            self.watching.log.write(trainer.global_step, {"epoch": epoch, "knn": self.accuracy})
+        if self.watching.run_log:
+            self.watching.run_log.write(trainer.global_step, {"epoch": epoch, "knn": self.accuracy})
 
     def measure(self, method: LightningModule) -> float:
         """kNN accuracy of the encoder as it is, in percent."""

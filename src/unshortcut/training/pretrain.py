@@ -1,25 +1,21 @@
 """From a recipe and data to a trained, exported encoder."""
 
-import logging
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback, Trainer
-from lightning.pytorch.strategies import DDPStrategy, Strategy
 from rich.console import Console
 
 from unshortcut.data.failures import FailureLog
-from unshortcut.data.loader import ViewLoader, check_batch
+from unshortcut.data.loader import check_batch
 from unshortcut.data.open import open_data
 from unshortcut.data.scan import good, scan
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
-from unshortcut.models.card import Card, Preprocessing, read_weights, save_encoder
+from unshortcut.models.card import Card, read_weights, save_encoder
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.progress import bar
@@ -27,13 +23,12 @@ from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import AnyRecipe, load_recipe, read_recipe, to_mapping, to_yaml
 from unshortcut.recipes.schema import Recipe
 from unshortcut.result import commit, public_name, versions, write_result
-from unshortcut.training.checkpoint import Checkpointing, WholeFileIO, load_checkpoint
+from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.logs import Watching, read_log
-from unshortcut.training.online_knn import OnlineKnn, knn_data
-from unshortcut.training.progress import TrainingProgress
+from unshortcut.training.logs import read_log
+from unshortcut.training.machine import Machine, find_machine
+from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.resume import require_same_run
-from unshortcut.training.stopping import StopGracefully
 from unshortcut.views.sheet import view_sheet
 
 
@@ -74,10 +69,10 @@ def pretrain(
         command: how the user would call this again; shown when the run is interrupted.
     """
     console = console or Console(stderr=True)
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     settings = load_recipe(recipe, sets)
     folder = RunFolder(Path(out))
-    leads = _is_first_process()
+    machine = find_machine(devices)
+    leads = machine.is_first
     if leads:
         folder.require_run() if resume else folder.require_new()
     spec = data if data is not None else settings.data.name
@@ -85,7 +80,7 @@ def pretrain(
         raise UsageError("the recipe names no data; say which with --data")
     source = open_data(spec if isinstance(spec, ImageSource) else str(spec))
     check_batch(len(source), settings.data.batch_size)
-    _check_shares(settings, devices)
+    machine.check_shares(settings.data.batch_size, settings.training.accumulate)
     with bar(console, "reading headers", visible=leads) as on_progress:
         report = scan(source, seed=settings.seed, on_progress=on_progress)
     report.check()
@@ -93,16 +88,16 @@ def pretrain(
     check_batch(len(usable), settings.data.batch_size)
 
     method = build_method(settings, init)
-    about = _about(spec, source, settings, devices)
+    about = _about(spec, source, settings, machine)
     if leads:
-        _open_folder(folder, settings, about, devices, resume, console)
+        _open_folder(folder, settings, about, resume, console)
         FailureLog(folder.skipped).add(report.bad)
         if report.bad:
             console.print(f"{len(report.bad)} images cannot be read; see '{folder.skipped.name}'")
         if not folder.views.exists():
             view_sheet(usable, settings.view_plan(), settings.seed).save(folder.views)
 
-    knn = _train(settings, method, usable, spec, folder, devices, console, f"{command} --resume")
+    knn = fit(settings, method, usable, spec, folder, machine, console, f"{command} --resume")
     if not leads:
         return Run(folder.path, {})
     figures = _final_figures(folder, knn, method)
@@ -128,14 +123,6 @@ def build_method(recipe: Recipe, init: str | Path | None = None) -> Method:
         return recipe.method.build(encoder, recipe.training_plan())
 
 
-def preprocessing(recipe: Recipe) -> Preprocessing:
-    """How a trained encoder of this recipe wants its images."""
-    views = recipe.views
-    return Preprocessing(
-        size=views.size, crop_share=views.crop_share, mean=views.mean, std=views.std
-    )
-
-
 def _load_into(encoder: Encoder, init: Path) -> None:
     weights = RunFolder(init).weights if init.is_dir() else init
     if not weights.is_file():
@@ -146,22 +133,8 @@ def _load_into(encoder: Encoder, init: Path) -> None:
         raise UsageError(f"--init: the weights do not fit the recipe's encoder: {error}") from None
 
 
-def _is_first_process() -> bool:
-    """Whether this process writes; the others were started by it, by torchrun or by SLURM."""
-    return all(int(os.environ.get(key, 0)) == 0 for key in ("RANK", "LOCAL_RANK", "SLURM_PROCID"))
-
-
-def _check_shares(recipe: Recipe, devices: int) -> None:
-    parts = devices * recipe.training.accumulate
-    if recipe.data.batch_size % parts:
-        raise UsageError(
-            f"data.batch_size {recipe.data.batch_size} must be a multiple of "
-            f"devices × training.accumulate = {parts}"
-        )
-
-
 def _about(
-    spec: str | Path | ImageSource, source: ImageSource, recipe: Recipe, devices: int
+    spec: str | Path | ImageSource, source: ImageSource, recipe: Recipe, machine: Machine
 ) -> dict[str, Any]:
     named = type(spec).__name__ if isinstance(spec, ImageSource) else public_name(str(spec))
     return {
@@ -170,7 +143,7 @@ def _about(
         "classes": None if source.classes is None else len(source.classes),
         "data_fingerprint": source.fingerprint(),
         "seed": recipe.seed,
-        "devices": devices,
+        "devices": machine.world,
         "threads": torch.get_num_threads(),
         "versions": versions(),
         "commit": commit(),
@@ -178,12 +151,7 @@ def _about(
 
 
 def _open_folder(
-    folder: RunFolder,
-    recipe: Recipe,
-    about: dict[str, Any],
-    devices: int,
-    resume: bool,
-    console: Console,
+    folder: RunFolder, recipe: Recipe, about: dict[str, Any], resume: bool, console: Console
 ) -> None:
     if not resume:
         folder.start(to_yaml(recipe), about)
@@ -203,82 +171,6 @@ def _open_folder(
             )
     if not folder.checkpoint.exists():
         console.print("the run has no checkpoint yet; it starts from its beginning")
-
-
-def _train(
-    recipe: Recipe,
-    method: Method,
-    source: ImageSource,
-    spec: str | Path | ImageSource,
-    folder: RunFolder,
-    devices: int,
-    console: Console,
-    how_to_resume: str,
-) -> OnlineKnn | None:
-    settings = recipe.training
-    watching = Watching(folder, settings.log_steps)
-    progress = TrainingProgress(console, recipe.method.name)
-    checkpointing = Checkpointing(
-        folder.checkpoint, settings.checkpoint_minutes, settings.checkpoint_steps
-    )
-    callbacks: list[Callback] = [watching, progress]
-    knn = None
-    shown = knn_data(spec if isinstance(spec, ImageSource) else str(spec), source, recipe.seed)
-    if settings.knn_epochs and shown is not None:
-        knn = OnlineKnn(shown, preprocessing(recipe), settings.knn_epochs, watching, progress)
-        callbacks.insert(0, knn)
-    callbacks += [checkpointing, StopGracefully(checkpointing, how_to_resume)]
-    trainer = Trainer(
-        accelerator="auto",
-        devices=devices,
-        strategy=_strategy(devices),
-        max_epochs=recipe.schedule.epochs,
-        accumulate_grad_batches=settings.accumulate,
-        precision=settings.precision,
-        gradient_clip_val=settings.gradient_clip,
-        sync_batchnorm=settings.sync_batch_norm,
-        callbacks=callbacks,
-        plugins=[WholeFileIO()],
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        use_distributed_sampler=False,
-        default_root_dir=folder.path,
-    )
-    loader = ViewLoader(
-        source,
-        recipe.view_plan(),
-        batch_size=recipe.data.batch_size // settings.accumulate,
-        seed=recipe.seed,
-        rank=trainer.global_rank,
-        world=trainer.world_size,
-        workers=_workers(recipe),
-    )
-    checkpoint = folder.checkpoint if folder.checkpoint.exists() else None
-    if checkpoint is not None:
-        load_checkpoint(checkpoint)  # a file that is not ours is refused before training begins
-    try:
-        trainer.fit(method, train_dataloaders=loader, ckpt_path=checkpoint)
-    finally:
-        loader.close()
-    return knn
-
-
-def _strategy(devices: int) -> str | Strategy:
-    if devices == 1 and int(os.environ.get("WORLD_SIZE", 1)) == 1:
-        return "auto"
-    # Queues are equal on all ranks by construction; sending them each step would be waste.
-    return DDPStrategy(broadcast_buffers=False)
-
-
-def _workers(recipe: Recipe) -> int:
-    """Processes for views: most cores feed an accelerator, few are spared where cores train."""
-    if recipe.data.workers is not None:
-        return recipe.data.workers
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    cores = cores or 1
-    return max(1, min(12, cores - 1)) if torch.cuda.is_available() else max(1, cores // 4)
 
 
 def _final_figures(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> dict[str, float]:

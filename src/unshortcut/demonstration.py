@@ -20,8 +20,9 @@ from unshortcut.probes.probe import Score
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
 from unshortcut.result import RESULT_FILE, write_result
+from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretrain import preprocessing, pretrain
+from unshortcut.training.pretrain import pretrain
 from unshortcut.views.sheet import sheet
 
 RECIPES = {"MoCo-v2": "moco-v2-shapes"}
