@@ -16,16 +16,10 @@ from lightly.transforms import MoCoV2Transform
 from benchmarks.common import alternate, json_target, real_data, report
 from unshortcut.data.decode import EncodedImage
 from unshortcut.imaging.normalise import to_float
-from unshortcut.randomness import generator
-from unshortcut.views.augmentation import Pipeline
-from unshortcut.views.augmentations.color_jitter import ColorJitter
-from unshortcut.views.augmentations.gaussian_blur import GaussianBlur
-from unshortcut.views.augmentations.grayscale import Grayscale
-from unshortcut.views.augmentations.horizontal_flip import HorizontalFlip
-from unshortcut.views.augmentations.random_resized_crop import RandomResizedCrop
+from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD
+from unshortcut.recipes.load import load_recipe
 
 ROUNDS = 9
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def main() -> None:
@@ -35,23 +29,14 @@ def main() -> None:
     with tarfile.open(real_data("photos.tar")) as archive:
         members = [archive.extractfile(member) for member in archive if member.isfile()]
         photos = [member.read() for member in members if member is not None]
-    pipeline = Pipeline(
-        [RandomResizedCrop(224), ColorJitter(), Grayscale(), GaussianBlur(), HorizontalFlip()]
-    )
+    plan = load_recipe("moco-v2-imagenet").view_plan()
     lightly = MoCoV2Transform(input_size=224)
-
     calls = count()
 
     def ours(item: int) -> torch.Tensor:
-        call = next(calls)
-        image = EncodedImage(photos[item])
-        draws = [
-            pipeline.sample(generator(0, call, name), image.height, image.width)
-            for name in ("query", "key")
-        ]
-        pixels = image.pixels(min(pipeline.shrink(draw) for draw in draws))
-        views = [pipeline.apply(pixels, draw)[None] for draw in draws]
-        return torch.cat([torch.from_numpy(to_float(view, MEAN, STD)) for view in views])
+        views = plan(EncodedImage(photos[item]), seed=0, epoch=next(calls), index=item)
+        floats = [to_float(view[None], IMAGENET_MEAN, IMAGENET_STD) for view in views.values()]
+        return torch.cat([torch.from_numpy(view) for view in floats])
 
     def theirs(item: int) -> list[torch.Tensor]:
         return lightly(PIL.Image.open(io.BytesIO(photos[item])).convert("RGB"))

@@ -132,7 +132,12 @@ def test_two_processes_train_from_the_command_line_as_one_does(tmp_path: Path) -
         "name": "vit_tiny_patch16_224",
         "options": {"img_size": 24, "patch_size": 8, "embed_dim": 24, "depth": 1, "num_heads": 2},
     }
-    values = {**TINY_RECIPE, "encoder": transformer, "optimiser": {"name": "sgd", "lr": 0.1}}
+    values = {
+        **TINY_RECIPE,
+        "encoder": transformer,
+        "method": {**TINY_RECIPE["method"], "head_batch_norm": False},
+        "optimiser": {"name": "sgd", "lr": 0.1},
+    }
     recipe = tmp_path / "tiny.yaml"
     recipe.write_text(yaml.safe_dump(values))
     alone = pretrain(

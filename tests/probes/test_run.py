@@ -1,0 +1,150 @@
+"""Probing from model and data: features once and cached, classes checked, test split by default."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from tests.small import TINY
+from unshortcut.data.open import open_data
+from unshortcut.data.shapes import Shapes
+from unshortcut.errors import RunError, UsageError
+from unshortcut.models.card import Preprocessing
+from unshortcut.models.encoder import create_encoder
+from unshortcut.models.load import LoadedModel, from_module
+from unshortcut.probes.features import compute_features
+from unshortcut.probes.run import probe
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path / "cache"))
+
+
+class Counting:
+    """A model that says how often it was asked, and whether in eval mode."""
+
+    def __init__(self) -> None:
+        self.encoder = create_encoder(TINY, 0)
+        self.calls = 0
+        self.training: list[bool] = []
+
+    def model(self, size: int = 24) -> LoadedModel:
+        def features(images: torch.Tensor) -> torch.Tensor:
+            self.calls += 1
+            self.training.append(self.encoder.training)
+            return self.encoder(images)
+
+        return from_module("tiny", self.encoder, Preprocessing(size=size), features=features)
+
+
+def test_features_are_computed_once_and_in_eval_mode() -> None:
+    counting, source = Counting(), Shapes("val", size=32, count=40)
+    first = compute_features(counting.model(), source)
+    again = compute_features(counting.model(), source)
+    assert counting.calls == 1 and counting.training == [False]
+    np.testing.assert_array_equal(first.values, again.values)
+    np.testing.assert_array_equal(first.labels, source.labels)
+
+
+def test_other_weights_data_or_preprocessing_are_computed_anew() -> None:
+    counting, source = Counting(), Shapes("val", size=32, count=40)
+    compute_features(counting.model(), source)
+    compute_features(counting.model(), Shapes("val", size=32, count=41))
+    compute_features(counting.model(size=32), source)
+    with torch.no_grad():
+        counting.encoder.model.conv1.weight.add_(1e-3)
+    compute_features(counting.model(), source)
+    assert counting.calls == 4
+
+
+def test_features_do_not_depend_on_workers_and_match_a_plain_forward() -> None:
+    counting, source = Counting(), Shapes("val", size=24, count=10)
+    model = from_module("tiny", counting.encoder, Preprocessing(size=24, crop_share=1.0))
+    values = compute_features(model, source, cache=False).values
+    with_workers = compute_features(model, source, cache=False, workers=2).values
+    np.testing.assert_array_equal(values, with_workers)
+    pixels = np.stack([source.image(index).pixels() for index in range(10)])
+    images = torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255
+    mean, std = (
+        torch.tensor(v).view(1, 3, 1, 1) for v in (Preprocessing().mean, Preprocessing().std)
+    )
+    with torch.no_grad():
+        expected = counting.encoder((images - mean) / std).numpy()
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+def test_a_model_that_returns_nan_is_said() -> None:
+    encoder = create_encoder(TINY, 0)
+    model = from_module(
+        "broken", encoder, Preprocessing(size=24), features=lambda x: x.mean((2, 3)) / 0
+    )
+    with pytest.raises(RunError, match="features of 'broken' are not finite"):
+        compute_features(model, Shapes("val", size=24, count=4))
+
+
+@pytest.mark.parametrize("kind", ["knn", "linear"])
+def test_a_perfect_and_a_blind_encoder_are_told_apart(kind: str) -> None:
+    """Features that are the label's one-hot score 100, constant ones score chance."""
+    train, test = Shapes("train", size=16, count=400), Shapes("test", size=16, count=200)
+    answers = {}
+    for source in (train, test):
+        for index in range(len(source)):
+            pixels = source.image(index).pixels()
+            answers[pixels.tobytes()] = int(source.shape_labels[index])
+
+    def oracle(images: torch.Tensor) -> torch.Tensor:
+        pixels = ((images * std + mean) * 255).round().to(torch.uint8).permute(0, 2, 3, 1)
+        labels = [answers[image.contiguous().numpy().tobytes()] for image in pixels]
+        return torch.nn.functional.one_hot(torch.tensor(labels), 8).float()
+
+    mean, std = (
+        torch.tensor(v).view(1, 3, 1, 1) for v in (Preprocessing().mean, Preprocessing().std)
+    )
+    encoder = create_encoder(TINY, 0)
+    shown = Preprocessing(size=16, crop_share=1.0)
+    perfect = from_module("perfect", encoder, shown, features=oracle)
+    assert probe(perfect, train, kind, tests={"test": test}).scores["test"].mean == 100
+    blind = from_module(
+        "blind", create_encoder(TINY, 1), shown, features=lambda x: torch.ones(len(x), 3)
+    )
+    assert probe(blind, train, kind, tests={"test": test}).scores["test"].mean < 30
+
+
+def save(folder: Path, split: str, classes: tuple[str, ...]) -> None:
+    for number, name in enumerate(classes):
+        (folder / split / name).mkdir(parents=True)
+        for index in range(6):
+            colour = (40 * index, 120 * number, 90)
+            Image.new("RGB", (24, 24), colour).save(folder / split / name / f"{index}.png")
+
+
+def test_the_test_split_is_the_default_and_val_where_there_is_none(tmp_path: Path) -> None:
+    save(tmp_path / "a", "train", ("cat", "dog"))
+    save(tmp_path / "a", "val", ("cat", "dog"))
+    model = Counting().model()
+    assert list(probe(model, tmp_path / "a", "knn", k=(1,)).scores) == ["val"]
+    save(tmp_path / "a", "test", ("cat", "dog"))
+    assert list(probe(model, tmp_path / "a", "knn", k=(1,)).scores) == ["test"]
+
+
+def test_what_cannot_be_probed_is_said(tmp_path: Path) -> None:
+    model = Counting().model()
+    save(tmp_path / "a", "train", ("cat", "dog"))
+    with pytest.raises(UsageError, match="has no 'test' or 'val' split"):
+        probe(model, tmp_path / "a", "knn")
+    save(tmp_path / "b", "test", ("cat", "horse"))
+    with pytest.raises(UsageError, match="other classes than the training data: dog, horse"):
+        probe(model, tmp_path / "a", "knn", tests=[tmp_path / "b"])
+    with pytest.raises(UsageError, match="unknown kind of probe 'cnn'; did you mean 'knn'"):
+        probe(model, tmp_path / "a", "cnn")
+    with pytest.raises(UsageError, match="unknown key 'seed'; did you mean 'seeds'"):
+        probe(model, tmp_path / "a", "linear", seed=3)
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    Image.new("RGB", (8, 8)).save(flat / "a.png")
+    assert open_data(flat).labels is None
+    with pytest.raises(UsageError, match="has no labels: a probe needs class folders"):
+        probe(model, flat, "knn", tests=["shapes@test"])
