@@ -1,4 +1,4 @@
-"""MoCo-v2 with a small encoder on real images: kNN accuracy beside the untrained encoder and pixels.
+"""MoCo-v2 with a small encoder on real images: kNN accuracy beside untrained and raw pixels.
 
     python -m benchmarks.real_data --out RUN [--json FILE]
 

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 
 from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES, Shapes
-from unshortcut.models.encoder import create_encoder
 from unshortcut.models.load import LoadedModel, from_module, load_model
 from unshortcut.probes.probe import Score
 from unshortcut.probes.run import probe
@@ -22,7 +21,7 @@ from unshortcut.recipes.load import load_recipe
 from unshortcut.result import RESULT_FILE, write_result
 from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretrain import pretrain
+from unshortcut.training.pretrain import build_method, pretrain
 from unshortcut.views.sheet import sheet
 
 RECIPES = {"MoCo-v2": "moco-v2-shapes"}
@@ -93,9 +92,8 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
 
 def untrained(seed: int) -> LoadedModel:
     """The encoder of the recipes as it is before training."""
-    recipe = load_recipe(next(iter(RECIPES.values())))
-    encoder = create_encoder(recipe.encoder, seed)
-    return from_module(UNTRAINED, encoder, preprocessing(recipe))
+    recipe = load_recipe(next(iter(RECIPES.values())), [f"seed={seed}"])
+    return from_module(UNTRAINED, build_method(recipe).encoder, preprocessing(recipe))
 
 
 def data_sheet() -> PillowImage.Image:
@@ -112,12 +110,13 @@ def data_sheet() -> PillowImage.Image:
 
 
 def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> LoadedModel:
+    """The run in a folder: made, taken up where it was, or already there."""
     run = RunFolder(folder)
-    if not run.result.exists():
-        sets = [f"seed={seed}"]
-        pretrain(recipe, "shapes", folder, sets=sets, resume=run.recipe.exists(), console=console)
+    if run.result.exists() and load_recipe(run.recipe).seed == seed:
+        console.print(f"{folder} is trained already", highlight=False)
     else:
-        console.print(f"{folder} is trained already")
+        resume = run.recipe.exists()
+        pretrain(recipe, "shapes", folder, sets=[f"seed={seed}"], resume=resume, console=console)
     return load_model(folder)
 
 

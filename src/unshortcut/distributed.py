@@ -5,11 +5,13 @@ gradient of a gathered tensor must be the *sum* over ranks of what each rank's l
 two ranks give the gradient of one process on the joined batch.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 def world_size() -> int:
@@ -57,3 +59,12 @@ def any_rank(flag: bool) -> bool:
     vote = torch.tensor([float(flag)], device=device)
     dist.all_reduce(vote, op=dist.ReduceOp.MAX)
     return bool(vote.item())
+
+
+def gather_lists(own: list[T]) -> list[T]:
+    """The joined lists of all ranks; every rank must ask."""
+    if world_size() == 1:
+        return list(own)
+    parts: list[list[T]] = [[] for _ in range(world_size())]
+    dist.all_gather_object(parts, own)
+    return [item for part in parts for item in part]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,14 +12,16 @@ PARTIAL_SUFFIX = ".partial"
 
 
 @contextmanager
-def atomic_open(path: str | Path) -> Iterator[IO[bytes]]:
+def atomic_open(path: str | Path, *, shared: bool = False) -> Iterator[IO[bytes]]:
     """Open a binary file that takes its name only after it is complete and on disk.
 
     Whatever fails on the way (a full disk, a kill), the old file stays as it was; a partial file
     that an error leaves is removed, one that a kill leaves is overwritten by the next writer.
+    A `shared` file may have several writers at once, each with a partial file of its own.
     """
     path = Path(path)
-    aside = path.with_name(f".{path.name}{PARTIAL_SUFFIX}")
+    own = f".{secrets.token_hex(4)}" if shared else ""
+    aside = path.with_name(f".{path.name}{own}{PARTIAL_SUFFIX}")
     try:
         with aside.open("wb") as file:
             yield file

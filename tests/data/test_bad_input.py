@@ -59,7 +59,9 @@ def test_too_few_good_ones_stop_before_training(tmp_path: Path) -> None:
         scan(open_data(bad.root), seed=0).check()
 
 
-def _centre(image: Image, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
+def _centre(
+    image: Image, identity: str, seed: int, epoch: int, index: int
+) -> dict[str, np.ndarray]:
     return {"view": np.ascontiguousarray(np.resize(image.pixels(), (8, 8, 3)))}
 
 

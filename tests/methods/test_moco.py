@@ -1,11 +1,14 @@
 """MoCo against a direct transcription of its step, and which parameters saw which view."""
 
 import copy
+from types import SimpleNamespace
 
+import pytest
 import torch
 from torch.nn import functional as F
 
 from tests.small import PlainEncoder, random_views
+from unshortcut.errors import UsageError
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.methods.negatives.queue import QueueSettings
 
@@ -98,3 +101,34 @@ def test_uint8_views_are_normalised_and_floats_taken_as_they_are() -> None:
     torch.testing.assert_close(method.normalise(pixels), expected)
     floats = torch.randn(2, 3, 4, 4)
     assert method.normalise(floats) is floats
+
+
+def test_the_key_network_moves_once_an_optimiser_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = build()
+    monkeypatch.setattr(method, "_trainer", SimpleNamespace(accumulate_grad_batches=2))
+    with torch.no_grad():
+        for parameter in method.query_network.parameters():
+            parameter += 1
+    moved = []
+    for step in range(4):
+        before = next(method.key_network.parameters()).clone()
+        method.loss(random_views(("query", "key"), 8, seed=step)).loss.backward()
+        method.on_after_backward()
+        moved.append(not torch.equal(before, next(method.key_network.parameters())))
+    assert moved == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("images", "sync", "message"),
+    [(13, False, "must divide the images"), (4, False, "two or more"), (16, True, "would undo")],
+)
+def test_what_batch_norm_groups_cannot_do_is_refused(images: int, sync: bool, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        SETTINGS.check(images, sync)
+    SETTINGS.check(16, False)
+
+
+def test_two_queues_do_not_begin_alike() -> None:
+    twice = MoCoSettings(hidden=8, dim=5, negatives=(QueueSettings(6), QueueSettings(6)))
+    first, second = twice.build(PlainEncoder()).sources
+    assert not torch.equal(first.queue.rows, second.queue.rows)

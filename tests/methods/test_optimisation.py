@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from unshortcut.errors import UsageError
 from unshortcut.methods.optimisation import (
     OptimiserSettings,
     ScheduleSettings,
@@ -57,3 +58,35 @@ def test_optimisers_by_name_train_and_follow_the_rate(name: str) -> None:
     module(torch.randn(8, 3)).square().sum().backward()
     optimiser.step()
     assert not torch.equal(before, module[0].weight)
+
+
+def test_sgd_is_the_plain_one_of_the_papers() -> None:
+    torch.manual_seed(0)
+    ours, theirs = nn.Linear(3, 2), nn.Linear(3, 2)
+    theirs.load_state_dict(ours.state_dict())
+    settings = OptimiserSettings(name="sgd", lr=0.1, momentum=0.9, weight_decay=1e-2)
+    optimisers = (
+        build_optimiser(ours, settings),
+        torch.optim.SGD(theirs.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-2),
+    )
+    for step in range(3):
+        x = torch.randn(4, 3, generator=torch.Generator().manual_seed(step))
+        for module, optimiser in zip((ours, theirs), optimisers, strict=True):
+            optimiser.zero_grad()
+            module(x).square().sum().backward()
+            optimiser.step()
+    torch.testing.assert_close(ours.weight, theirs.weight)
+    nesterov = build_optimiser(ours, OptimiserSettings(name="nesterov"))
+    assert nesterov.defaults["nesterov"] and not optimisers[0].defaults["nesterov"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"name": "sgdd"}, "unknown optimiser 'sgdd'; did you mean 'sgd'"),
+        ({"name": "sgd", "options": {"betas": [0.9, 0.9]}}, "do not fit 'sgd'"),
+    ],
+)
+def test_a_wrong_optimiser_is_one_sentence(settings: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        build_optimiser(nn.Linear(2, 2), OptimiserSettings(**settings))

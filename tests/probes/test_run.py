@@ -148,3 +148,31 @@ def test_what_cannot_be_probed_is_said(tmp_path: Path) -> None:
     assert open_data(flat).labels is None
     with pytest.raises(UsageError, match="has no labels: a probe needs class folders"):
         probe(model, flat, "knn", tests=["shapes@test"])
+
+
+def test_an_image_that_cannot_be_read_is_left_out_with_its_label(tmp_path: Path) -> None:
+    save(tmp_path / "a", "train", ("cat", "dog"))
+    save(tmp_path / "a", "val", ("cat", "dog"))
+    bad = tmp_path / "a" / "train" / "cat" / "2.png"
+    bad.write_bytes(bad.read_bytes()[:60])
+    with pytest.warns(UserWarning, match=r"1 of 12 images cannot be read.*cat/2.png.*left out"):
+        features = compute_features(Counting().model(), open_data(tmp_path / "a"))
+    assert features.indices.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert features.labels is not None and features.labels.tolist() == [0] * 5 + [1] * 6
+    for number in (0, 1, 3):
+        (tmp_path / "a" / "val" / "cat" / f"{number}.png").write_bytes(b"")
+    with pytest.raises(UsageError, match="3 of 12 images cannot be read"):
+        compute_features(Counting().model(), open_data(tmp_path / "a", split="val"))
+
+
+def test_test_sets_with_one_short_name_keep_apart(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save(tmp_path / name, "train", ("cat", "dog"))
+        save(tmp_path / name, "val", ("cat", "dog"))
+    tests = [f"{tmp_path}/a@val", f"{tmp_path}/b@val"]
+    scores = probe(Counting().model(), tmp_path / "a", "knn", tests=tests, k=(1,)).scores
+    assert list(scores) == tests
+    again = probe(
+        Counting().model(), tmp_path / "a", "knn", tests=[f"{tmp_path}/a@train"], k=(1,)
+    ).scores
+    assert again["train"].mean == 100

@@ -169,7 +169,7 @@ def test_init_starts_from_given_weights(tmp_path: Path) -> None:
     assert isinstance(expected, Encoder)
     for ours, theirs in zip(method.encoder.parameters(), expected.parameters(), strict=True):
         assert torch.equal(ours, theirs)
-    with pytest.raises(UsageError, match="--init: the weights do not fit"):
+    with pytest.raises(UsageError, match="do not fit the recipe's encoder: .* the first is 'conv1"):
         build_method(load_recipe(TINY_RECIPE, ["encoder.options.channels=[4,4,8,8]"]), first.folder)
 
 

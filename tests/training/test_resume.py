@@ -106,19 +106,19 @@ def test_killed_at_random_steps_and_resumed_equals_uninterrupted(
     assert logged == sorted(set(logged))
 
 
-def test_sigterm_writes_a_checkpoint_and_says_how_to_go_on(
-    recipe: Path, images: Path, tmp_path: Path
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
+    number: signal.Signals, recipe: Path, images: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "stopped"
     process = start(recipe, images, out, "--set", "training.checkpoint_steps=3")
     wait_for_step(process, out, 3)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, said = process.communicate(timeout=120)
-    assert process.returncode == 128 + signal.SIGTERM
+    assert process.returncode == 128 + number
     assert "Traceback" not in said
     assert "Go on with: unshortcut pretrain" in said and "--resume" in said
-    again = start(recipe, images, out, "--resume", "--set", "training.checkpoint_steps=3")
-    assert again.wait(240) == 0, again.stderr.read()  # type: ignore[union-attr]
+    assert load_checkpoint(RunFolder(out).checkpoint)["global_step"] >= 3
 
 
 def test_a_changed_recipe_is_refused_with_the_difference_and_a_harmless_change_is_not(
@@ -167,3 +167,24 @@ def test_resuming_what_is_no_run_and_starting_where_one_is_are_refused(
     pretrain(TINY_RECIPE, images, tmp_path / "run", sets=["schedule.epochs=1"])
     with pytest.raises(UsageError, match="holds a run already; go on with --resume"):
         pretrain(TINY_RECIPE, images, tmp_path / "run", sets=["schedule.epochs=1"])
+
+
+def test_init_is_not_forgotten_by_a_run_that_has_no_checkpoint_yet(
+    images: Path, tmp_path: Path
+) -> None:
+    first = pretrain(TINY_RECIPE, images, tmp_path / "first", sets=["schedule.epochs=1"])
+    out = tmp_path / "second"
+    sets = ["schedule.epochs=1"]
+    pretrain(TINY_RECIPE, images, out, sets=sets, init=first.folder)
+    RunFolder(out).checkpoint.unlink()
+    with pytest.raises(UsageError, match="began with --init first; say so again"):
+        pretrain(TINY_RECIPE, images, out, sets=sets, resume=True)
+    pretrain(TINY_RECIPE, images, out, sets=sets, resume=True, init=first.folder)
+
+
+def test_a_finished_run_that_is_resumed_stays_as_it_is(images: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    pretrain(TINY_RECIPE, images, out, sets=["schedule.epochs=1"])
+    before = RunFolder(out).weights.read_bytes()
+    pretrain(TINY_RECIPE, images, out, sets=["schedule.epochs=1"], resume=True)
+    assert RunFolder(out).weights.read_bytes() == before

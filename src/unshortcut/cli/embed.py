@@ -7,6 +7,7 @@ import typer
 
 from unshortcut.cli.options import (
     DataOption,
+    JsonOption,
     MeanOption,
     ModelArgument,
     SizeOption,
@@ -24,14 +25,19 @@ def command(
     size: SizeOption = None,
     mean: MeanOption = None,
     std: StdOption = None,
+    json: JsonOption = None,
 ) -> None:
     """Write the features of every image, with labels and names, to one file."""
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import embed
+    from unshortcut.result import write_result
 
     loaded = load_model(
         model, size=size, mean=three_numbers(mean, "--mean"), std=three_numbers(std, "--std")
     )
     features = embed(loaded, data, out)
     count, width = features.values.shape
+    if json is not None:
+        figures = {"images": count, "features": width}
+        write_result(json, "embed", figures=figures, data=data, model=model)
     typer.echo(f"wrote {out}: {count} images, {width} features each")

@@ -49,6 +49,7 @@ def command(
     words = ["unshortcut", "pretrain", recipe, "--out", str(out)]
     words += ["--data", data] if data else []
     words += [word for change in sets for word in ("--set", change)]
+    words += ["--init", init] if init else []
     words += ["--devices", str(devices)] if devices > 1 else []
     run = pretrain(
         recipe,

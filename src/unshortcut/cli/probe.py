@@ -36,6 +36,10 @@ def command(
             "--protocol", help="For linear: a paper's own, moco, nsn, looc or mae, instead of ours."
         ),
     ] = None,
+    sets: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting of the probe."),
+    ] = [],
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="How many seeds.")] = None,
     size: SizeOption = None,
     mean: MeanOption = None,
@@ -48,6 +52,7 @@ def command(
     """
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import probe
+    from unshortcut.recipes.load import parse_set
     from unshortcut.result import write_result
 
     loaded = load_model(
@@ -55,6 +60,8 @@ def command(
     )
     given: dict[str, Any] = {"protocol": protocol, "seeds": seeds}
     settings = {key: value for key, value in given.items() if value is not None}
+    for change in sets:
+        settings |= parse_set(change)
     result = probe(loaded, data, kind, tests=on, **settings)
     table = Table("data", "accuracy", title=f"{kind} probe of {loaded.name}")
     for name, score in result.scores.items():

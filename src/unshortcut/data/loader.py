@@ -25,8 +25,10 @@ from unshortcut.randomness import generator
 
 Key = tuple[int, int]
 """(epoch, index)."""
-MakeViews = Callable[[Image, int, int, int], dict[str, Array]]
-"""(image, seed, epoch, index) to named views, uint8 (h, w, 3)."""
+MakeViews = Callable[[Image, str, int, int, int], dict[str, Array]]
+"""(image, identity, seed, epoch, index) to named views, uint8 (h, w, 3).
+
+The image and its identity are those that are shown; seed, epoch and index are the key."""
 
 _REPLACEMENTS = 20
 _WORKER_GRACE_SECONDS = 30
@@ -72,7 +74,8 @@ class KeyedDataset(Dataset[Sample]):
         shown = index
         for attempt in range(_REPLACEMENTS):
             try:
-                views = self.make_views(self.source.image(shown), self.seed, epoch, index)
+                image, identity = self.source.image(shown), self.source.identity(shown)
+                views = self.make_views(image, identity, self.seed, epoch, index)
             except BadImageError as error:
                 failures.append((self.source.identity(shown), str(error)))
                 draw = generator(self.seed, epoch, index, "replacement", attempt)
@@ -90,14 +93,20 @@ class EpochSampler(Sampler[list[Key]]):
     """The batches of an epoch for one rank, as lists of (epoch, index).
 
     The order of an epoch is a permutation keyed by (seed, epoch); the images that fill no whole
-    batch are left out. Rank r of W takes the r-th of W equal parts of each batch, so that the
-    ranks joined see what one process sees.
+    step of `accumulate` batches are left out. Rank r of W takes the r-th of W equal parts of each
+    batch, so that the ranks joined see what one process sees.
     """
 
     def __init__(
-        self, length: int, batch_size: int, seed: int, rank: int = 0, world: int = 1
+        self,
+        length: int,
+        batch_size: int,
+        seed: int,
+        rank: int = 0,
+        world: int = 1,
+        accumulate: int = 1,
     ) -> None:
-        check_batch(length, batch_size)
+        check_batch(length, batch_size * accumulate)
         if batch_size % world:
             raise UsageError(f"a batch of {batch_size} cannot be shared by {world} devices evenly")
         self.length = length
@@ -105,6 +114,7 @@ class EpochSampler(Sampler[list[Key]]):
         self.seed = seed
         self.rank = rank
         self.world = world
+        self.accumulate = accumulate
         self.epoch = 0
         self.start_batch = 0
         """Where the next iteration begins; the one after it begins at 0 again."""
@@ -117,7 +127,7 @@ class EpochSampler(Sampler[list[Key]]):
 
     def __len__(self) -> int:
         """Batches in a whole epoch, wherever the next iteration begins."""
-        return self.length // self.batch_size
+        return self.length // (self.batch_size * self.accumulate) * self.accumulate
 
     def __iter__(self) -> Iterator[list[Key]]:
         epoch, start = self.epoch, self.start_batch
@@ -147,10 +157,11 @@ class ViewLoader:
         seed: int,
         rank: int = 0,
         world: int = 1,
+        accumulate: int = 1,
         workers: int = 0,
     ) -> None:
         self.dataset = KeyedDataset(source, make_views, seed)
-        self.sampler = EpochSampler(len(source), batch_size, seed, rank, world)
+        self.sampler = EpochSampler(len(source), batch_size, seed, rank, world, accumulate)
         self._loader: DataLoader[Sample] = DataLoader(
             self.dataset,
             batch_sampler=self.sampler,

@@ -1,5 +1,6 @@
 """What every data set looks like from outside: an ordered collection of images by index."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
@@ -96,8 +97,6 @@ class Subset(ImageSource):
         return self.source.identity(int(self.indices[index]))
 
     def fingerprint(self) -> str:
-        import hashlib
-
         digest = hashlib.sha256(self.source.fingerprint().encode())
         digest.update(self.indices.tobytes())
         return digest.hexdigest()

@@ -52,6 +52,14 @@ class MethodSettings(ABC):
     def view_makers(self) -> dict[str, ViewMaker]:
         """The views that the method asks for, by name."""
 
+    def check(self, images: int, sync_batch_norm: bool) -> None:
+        """Refuse, before a run begins, what this method cannot do.
+
+        `images` is how many a device sees at a time; `sync_batch_norm` whether batch statistics
+        are to be taken over all devices.
+        """
+        return
+
 
 AnyMethod = Annotated[MethodSettings, PartOf("unshortcut.methods", MethodSettings, "method")]
 """A field that holds a method's settings."""
@@ -116,11 +124,19 @@ class Method(LightningModule, ABC):
         """Randomness of this batch that all ranks share."""
         return torch_generator(self.training_plan.seed, int(self.batches_seen), purpose)
 
+    @property
+    def starts_step(self) -> bool:
+        """Whether this batch is the first whose gradient goes into the next optimiser step."""
+        accumulated = self._trainer.accumulate_grad_batches if self._trainer else 1
+        return int(self.batches_seen) % accumulated == 0
+
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
         views = {name: self.normalise(view) for name, view in batch["views"].items()}
-        result = self.loss(views)
-        self.last = result
-        return result.loss
+        self.last = self.loss(views)
+        if self._trainer is not None:
+            figures = {"loss": self.last.loss.detach(), **self.last.figures}
+            self.log_dict(figures, batch_size=len(self.last.embeddings))
+        return self.last.loss
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         seed = self.training_plan.seed

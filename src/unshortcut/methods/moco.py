@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from unshortcut.errors import UsageError
 from unshortcut.methods.method import Loss, Method, MethodSettings, Training
 from unshortcut.methods.negatives.queue import QueueSettings
 from unshortcut.methods.negatives.source import Contrast, Negatives, Sources, view_makers_of
@@ -48,6 +49,19 @@ class MoCoSettings(MethodSettings):
     def build(self, encoder: Encoder, training: Training | None = None) -> "MoCo":
         return MoCo(encoder, self, training)
 
+    def check(self, images: int, sync_batch_norm: bool) -> None:
+        groups = self.batch_norm_groups
+        if groups > 1 and sync_batch_norm:
+            raise UsageError(
+                "training.sync_batch_norm would undo method.batch_norm_groups, which keep batch "
+                "statistics from telling which key belongs to which query; set one of them off"
+            )
+        if groups > 1 and (images % groups or images < 2 * groups):
+            raise UsageError(
+                f"method.batch_norm_groups {groups} must divide the images that a device sees at "
+                f"a time, {images}, into groups of two or more"
+            )
+
     def view_makers(self) -> dict[str, ViewMaker]:
         return {"query": Augmented(), "key": Augmented(), **view_makers_of(self.negatives)}
 
@@ -77,7 +91,8 @@ class MoCo(Method):
 
     def loss(self, views: Mapping[str, Tensor]) -> Loss:
         queries = F.normalize(self.head(self.encoder(views["query"])), dim=1)  # (N, D)
-        self.key_network.update(self.query_network, self.settings.momentum)
+        if self.starts_step:
+            self.key_network.update(self.query_network, self.settings.momentum)
         keys = self.encode_keys(views["key"])  # (N, D)
 
         contrast = Contrast(queries, keys, copies=1, views=views, encode=self.encode_keys)

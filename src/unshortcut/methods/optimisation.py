@@ -3,14 +3,19 @@
 import math
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from timm.optim import create_optimizer_v2
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from timm.optim import create_optimizer_v2, list_optimizers
 from torch import nn
 from torch.optim import Optimizer
 
+from unshortcut.errors import UsageError, unknown
+
 
 class OptimiserSettings(BaseModel):
-    """Any optimiser of timm by name; weight decay skips biases and norms where asked."""
+    """Any optimiser of timm by name; weight decay skips biases and norms where asked.
+
+    `sgd` is plain SGD with momentum, as in the papers, and `nesterov` Nesterov's.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -23,6 +28,18 @@ class OptimiserSettings(BaseModel):
     decay_norm_and_bias: bool = True
     """MoCo decays everything; SimCLR and BYOL leave biases and norms alone."""
     options: dict[str, Any] = {}
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        known = {*list_optimizers(), *_NAMES}
+        if name not in known:
+            raise unknown("optimiser", name, known)
+        return name
+
+
+_NAMES = {"sgd": "momentum", "nesterov": "sgd"}
+"""Where our names differ from timm's, whose `sgd` is Nesterov's."""
 
 
 class ScheduleSettings(BaseModel):
@@ -46,15 +63,20 @@ def build_optimiser(module: nn.Module, settings: OptimiserSettings) -> Optimizer
     options = dict(settings.options)
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
-    optimiser: Optimizer = create_optimizer_v2(
-        module,
-        opt=settings.name,
-        lr=settings.lr,
-        weight_decay=settings.weight_decay,
-        momentum=settings.momentum,
-        filter_bias_and_bn=not settings.decay_norm_and_bias,
-        **options,
-    )
+    try:
+        optimiser: Optimizer = create_optimizer_v2(
+            module,
+            opt=_NAMES.get(settings.name, settings.name),
+            lr=settings.lr,
+            weight_decay=settings.weight_decay,
+            momentum=settings.momentum,
+            filter_bias_and_bn=not settings.decay_norm_and_bias,
+            **options,
+        )
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"optimiser.options {settings.options} do not fit '{settings.name}': {error}"
+        ) from None
     for group in optimiser.param_groups:
         group["full_lr"] = group["lr"]
     return optimiser

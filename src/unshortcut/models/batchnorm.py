@@ -50,10 +50,10 @@ class SplitBatchNorm(_BatchNorm):
                 self.weight,
                 self.bias,
                 training=True,
-                momentum=self.momentum or 0.1,
+                momentum=0.1 if self.momentum is None else self.momentum,
                 eps=self.eps,
             )
-            for part in input.chunk(groups)
+            for part in input.tensor_split(groups)
         ]
         if self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -99,11 +99,10 @@ def deal(count: int, groups: int, generator: torch.Generator) -> Tensor:
     shuffled = torch.cat(
         [
             part[torch.randperm(len(part), generator=generator)]
-            for part in torch.arange(count).chunk(groups)
+            for part in torch.arange(count).tensor_split(groups)
         ]
     )
-    hands = [shuffled[start::groups] for start in range(groups)]
-    return torch.cat([hands[i] for i in torch.randperm(groups, generator=generator).tolist()])
+    return torch.cat([shuffled[start::groups] for start in range(groups)])
 
 
 class KeyShuffle:

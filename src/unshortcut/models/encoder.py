@@ -41,6 +41,7 @@ class Encoder(nn.Module):
 
     def feature_map(self, images: Tensor) -> Tensor:
         """What the encoder has before pooling: (N, C, h, w), or (N, tokens, C) for a ViT."""
+        images = images.contiguous(memory_format=torch.channels_last)
         features: Tensor = self.model.forward_features(images)  # type: ignore[operator]
         return features
 

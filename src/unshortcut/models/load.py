@@ -28,12 +28,18 @@ class LoadedModel:
     preprocessing: Preprocessing
     features: Function
     """Normalised images (N, 3, H, W) to (N, D), in eval mode, without gradients."""
-    fingerprint: str
-    """Changes with the weights; keys the caches."""
+    fingerprint: str | None
+    """Changes with weights and architecture; keys the caches. None: nothing is cached."""
     logits: Function | None = None
     classes: tuple[str, ...] | None = None
     module: nn.Module | None = None
     """The PyTorch module, where there is one."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where images must be."""
+        first = next(self.module.parameters(), None) if self.module is not None else None
+        return torch.device("cpu") if first is None else first.device
 
 
 def load_model(
@@ -52,8 +58,13 @@ def load_model(
     """
     stated: dict[str, Any] = {"size": size, "mean": mean, "std": std}
     stated = {key: value for key, value in stated.items() if value is not None}
-    text = str(spec)
-    path = Path(spec)
+    loaded = _load(str(spec), Path(spec), stated)
+    if loaded.module is not None and torch.cuda.is_available():
+        loaded.module.cuda()
+    return loaded
+
+
+def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     if path.suffix == ".safetensors" or (path / WEIGHTS_FILE).is_file():
         return _exported(path, stated)
     if path.suffix == ".onnx":
@@ -73,9 +84,10 @@ def load_model(
     )
 
 
-def fingerprint(state: dict[str, Tensor]) -> str:
-    """A digest of weights, names and shapes included."""
-    digest = hashlib.sha256()
+def fingerprint(module: nn.Module) -> str:
+    """A digest of architecture and weights."""
+    digest = hashlib.sha256(repr(module).encode())
+    state = module.state_dict()
     for name in sorted(state):
         tensor = state[name].detach().cpu().contiguous()
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -98,7 +110,7 @@ def from_module(
         name,
         preprocessing,
         torch.no_grad()(features or module),
-        fingerprint(module.state_dict()),
+        fingerprint(module),
         logits and torch.no_grad()(logits),
         classes,
         module,
@@ -169,7 +181,10 @@ def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
 
 def _before_last_linear(model: nn.Module) -> Function:
     """The input of a classifier's last linear layer: what torchvision's models have as features."""
-    *_, last = (module for module in model.modules() if isinstance(module, nn.Linear))
+    linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    if not linear:
+        return lambda images: model(images).flatten(1)  # SqueezeNet: a convolution is the last
+    last = linear[-1]
 
     def features(images: Tensor) -> Tensor:
         caught: list[Tensor] = []
@@ -219,13 +234,12 @@ def _user_function(module_name: str, function: str, stated: dict[str, Any]) -> L
             f"'{spec}' returned {type(made).__name__}: neither an nn.Module nor an object with "
             "features(images)"
         )
-    # What such an object holds cannot be seen, so nothing of it is cached between processes.
-    digest = hashlib.sha256(f"{spec} {id(made)}".encode()).hexdigest()
+    # What such an object holds cannot be seen, so nothing of it is cached.
     return LoadedModel(
         spec,
         preprocessing,
         made.features,
-        digest,
+        None,
         getattr(made, "logits", None),
         getattr(made, "classes", None),
     )
@@ -238,9 +252,12 @@ class _Weights:
         self.spec = spec
 
     def __enter__(self) -> None:
-        return
+        self._fork = torch.random.fork_rng(devices=[])
+        self._fork.__enter__()
+        torch.manual_seed(0)  # an untrained model is the same one every time
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._fork.__exit__(None, None, None)
         if isinstance(error, Exception):
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RunError(

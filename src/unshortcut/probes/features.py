@@ -1,6 +1,8 @@
 """Features of a frozen model: computed once, in eval mode, cached by content of model and data."""
 
 import hashlib
+import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,8 @@ from unshortcut.models.load import LoadedModel
 from unshortcut.views.evaluation import EvaluationView
 
 _BATCH = 256
-_VERSION = 1  # raised when the same inputs would give other features
+_MAX_BAD = 0.1
+_VERSION = 2  # raised when the same inputs would give other features
 
 OnProgress = Callable[[int, int], None]
 """Told (images done, images in all)."""
@@ -32,7 +35,10 @@ class Features:
     values: NDArray[np.float32]
     """(N, D)."""
     labels: NDArray[np.int64] | None
+    """(N,)."""
     classes: tuple[str, ...] | None
+    indices: NDArray[np.int64]
+    """(N,) positions in the source: all of them, but for the images that cannot be read."""
 
     def required_labels(self) -> NDArray[np.int64]:
         """The labels, or a `UsageError`."""
@@ -49,52 +55,71 @@ def compute_features(
     cache: bool = True,
     on_progress: OnProgress | None = None,
 ) -> Features:
-    """Features of every image of a source, in its order."""
-    path = cache_folder() / "features" / f"{_key(model, source)}.npy" if cache else None
-    if path is not None and (known := _read(path, len(source))) is not None:
-        if on_progress:
-            on_progress(len(source), len(source))
-        return Features(known, source.labels, source.classes)
-    values = _compute(model, source, workers, on_progress)
-    if path is not None:
-        _write(path, values)
-    return Features(values, source.labels, source.classes)
+    """Features of every image of a source, in its order.
+
+    Images that cannot be read are left out with a warning; more than a tenth of them is an error.
+    """
+    path = None
+    if cache and model.fingerprint is not None:
+        path = cache_folder() / "features" / f"{_key(model, source)}.npz"
+    known = _read(path) if path is not None else None
+    if known is None:
+        known = _compute(model, source, workers, on_progress)
+        if path is not None:
+            _write(path, *known)
+    elif on_progress:
+        on_progress(len(source), len(source))
+    values, indices = known
+    labels = None if source.labels is None else source.labels[indices]
+    return Features(values, labels, source.classes, indices)
 
 
 def _compute(
     model: LoadedModel, source: ImageSource, workers: int, on_progress: OnProgress | None
-) -> NDArray[np.float32]:
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     view = EvaluationView(model.preprocessing.size, model.preprocessing.crop_share)
+    starts = range(0, len(source), _BATCH)
+    wanted = [range(start, min(start + _BATCH, len(source))) for start in starts]
     loader = DataLoader(
         KeyedDataset(source, view, seed=0),
-        batch_sampler=[
-            [(0, index) for index in range(start, min(start + _BATCH, len(source)))]
-            for start in range(0, len(source), _BATCH)
-        ],
+        batch_sampler=[[(0, index) for index in batch] for batch in wanted],
         num_workers=workers,
         collate_fn=collate,
     )
     parts: list[NDArray[np.float32]] = []
-    done = 0
-    for batch in loader:
-        if batch["failures"]:
-            identity, reason = batch["failures"][0]
-            raise RunError(f"'{identity}' cannot be read: {reason}")
+    kept: list[NDArray[np.int64]] = []
+    failures: list[tuple[str, str]] = []
+    for batch, expected in zip(loader, wanted, strict=True):
+        failures += batch["failures"]
+        readable = batch["index"].numpy() == np.array(expected)  # the rest are replacements
+        images = normalise(batch["views"]["image"].to(model.device), model.preprocessing)
         with torch.no_grad():
-            features = model.features(normalise(batch["views"]["image"], model.preprocessing))
+            features = model.features(images).float().flatten(1).cpu()
         if not torch.isfinite(features).all():
             raise RunError(f"the features of '{model.name}' are not finite")
-        parts.append(features.float().flatten(1).cpu().numpy())
-        done += len(parts[-1])
+        parts.append(features.numpy()[readable])
+        kept.append(batch["index"].numpy()[readable])
         if on_progress:
-            on_progress(done, len(source))
-    return np.concatenate(parts)
+            on_progress(expected[-1] + 1, len(source))
+    indices = np.concatenate(kept)
+    _judge(len(source) - len(indices), len(source), failures)
+    return np.concatenate(parts), indices
+
+
+def _judge(bad: int, count: int, failures: list[tuple[str, str]]) -> None:
+    if not bad:
+        return
+    identity, reason = failures[0]
+    said = f"{bad} of {count} images cannot be read, the first is '{identity}': {reason}"
+    if bad > _MAX_BAD * count:
+        raise UsageError(said)
+    warnings.warn(f"{said}; they are left out", stacklevel=2)
 
 
 def normalise(images: torch.Tensor, preprocessing: Preprocessing) -> torch.Tensor:
     """uint8 (N, 3, H, W) to the normalised floats that a model takes."""
-    mean = torch.tensor(preprocessing.mean).view(1, 3, 1, 1)
-    std = torch.tensor(preprocessing.std).view(1, 3, 1, 1)
+    mean = torch.tensor(preprocessing.mean, device=images.device).view(1, 3, 1, 1)
+    std = torch.tensor(preprocessing.std, device=images.device).view(1, 3, 1, 1)
     return (images.float() / 255 - mean) / std
 
 
@@ -103,17 +128,15 @@ def _key(model: LoadedModel, source: ImageSource) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(path: Path, count: int) -> NDArray[np.float32] | None:
-    if not path.exists():
-        return None
+def _read(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
     try:
-        values: NDArray[np.float32] = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError):
+        with np.load(path, allow_pickle=False) as stored:
+            return stored["values"], stored["indices"]
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile):
         return None
-    return values if len(values) == count else None
 
 
-def _write(path: Path, values: NDArray[np.float32]) -> None:
+def _write(path: Path, values: NDArray[np.float32], indices: NDArray[np.int64]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_open(path) as file:
-        np.save(file, values)
+    with atomic_open(path, shared=True) as file:
+        np.savez(file, values=values, indices=indices)

@@ -1,12 +1,16 @@
 """What a probe is: an evaluation of frozen features, found by being in `kinds/`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from unshortcut.data.source import ImageSource
 from unshortcut.parts import PartOf
 from unshortcut.probes.features import Features
+
+Extract = Callable[[ImageSource, str], Features]
+"""(source, name of it for the progress bar) to features."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,24 @@ class ProbeResult:
 
 
 class Probe(ABC):
-    """A frozen dataclass whose fields are its settings; fits on train, never looks at tests."""
+    """A frozen dataclass whose fields are its settings; fits on train, never looks at tests.
+
+    Most probes need `run` alone; one that looks at other images than those given (turned ones,
+    say) overrides `measure`.
+    """
 
     name: ClassVar[str]
 
     @abstractmethod
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         """Fit a readout on labelled training features and score it on each test set."""
+
+    def measure(
+        self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
+    ) -> ProbeResult:
+        """From images to a result; `extract(source, name)` gives the features of a source."""
+        features = {name: extract(source, name) for name, source in tests.items()}
+        return self.run(extract(train, "train"), features)
 
 
 PROBES = PartOf("unshortcut.probes.kinds", Probe, "kind of probe")

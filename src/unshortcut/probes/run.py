@@ -43,16 +43,16 @@ def probe(
     loaded = model if isinstance(model, LoadedModel) else load_model(model)
     train = _labelled(open_data(data), str(data))
     if not isinstance(tests, Mapping):
-        tests = {_name(spec): spec for spec in tests or _default_tests(data)}
+        tests = _named(list(tests) or _default_tests(data))
     test_sources = {name: _labelled(open_data(spec), name) for name, spec in tests.items()}
     for name, source in test_sources.items():
         _require_same_classes(train, source, name)
     console = console or Console(stderr=True)
-    features = {
-        name: _features(loaded, source, name, console, workers)
-        for name, source in {"train": train, **test_sources}.items()
-    }
-    return chosen.run(features.pop("train"), features)
+
+    def extract(source: ImageSource, name: str) -> Features:
+        return _features(loaded, source, name, console, workers)
+
+    return chosen.measure(extract, train, test_sources)
 
 
 def embed(
@@ -71,7 +71,7 @@ def embed(
     features = _features(loaded, source, "images", console or Console(stderr=True), workers)
     arrays: dict[str, Any] = {
         "features": features.values,
-        "identities": np.array([source.identity(index) for index in range(len(source))]),
+        "identities": np.array([source.identity(int(i)) for i in features.indices]),
     }
     if features.labels is not None:
         arrays["labels"] = features.labels
@@ -103,6 +103,13 @@ def _default_tests(data: Data) -> list[Data]:
         if split in known:
             return [f"{DataSpec.parse(data).where}@{split}"]
     raise UsageError(f"'{data}' has no 'test' or 'val' split; say on which data to test with --on")
+
+
+def _named(tests: Sequence[Data]) -> dict[str, Data]:
+    """Test data by their short names, or by their full ones where the short ones repeat."""
+    short = [_name(spec) for spec in tests]
+    names = short if len(set(short)) == len(short) else [str(spec) for spec in tests]
+    return dict(zip(names, tests, strict=True))
 
 
 def _name(spec: Data) -> str:

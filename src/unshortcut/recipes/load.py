@@ -29,8 +29,9 @@ def recipe_names() -> list[str]:
 
 def load_recipe(recipe: AnyRecipe, sets: Iterable[str] = ()) -> Recipe:
     """A validated recipe by name, from a YAML file or a mapping; `sets` are `key=value` changes."""
+    sets = list(sets)
     if isinstance(recipe, Recipe):
-        if not list(sets):
+        if not sets:
             return recipe
         recipe = to_mapping(recipe)
     if isinstance(recipe, Mapping):
@@ -118,15 +119,20 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _assign(values: dict[str, Any], assignment: str) -> dict[str, Any]:
-    """`a.b.c=value`; an entry of a list is named by its position or by its own name."""
+def parse_set(assignment: str) -> dict[str, Any]:
+    """`key=value` as a mapping of one key; the value is read as YAML."""
     path, equals, text = assignment.partition("=")
     if not equals or not path:
         raise UsageError(f"--set wants key=value, got '{assignment}'")
     try:
-        value = yaml.load(text, Loader=_PlainLoader)
+        return {path: yaml.load(text, Loader=_PlainLoader)}
     except yaml.YAMLError:
-        value = text
+        return {path: text}
+
+
+def _assign(values: dict[str, Any], assignment: str) -> dict[str, Any]:
+    """`a.b.c=value`; an entry of a list is named by its position or by its own name."""
+    ((path, value),) = parse_set(assignment).items()
     *parents, last = path.split(".")
     node: Any = values
     for part in parents:

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from unshortcut.discovery import find_all
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD, AnyMethod, Training
-from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.optimisation import OptimiserSettings, ScheduleSettings
 from unshortcut.models.encoder import EncoderSettings
 from unshortcut.views.augmentation import AUGMENTATIONS, AnyAugmentation, Augmentation
@@ -100,7 +99,7 @@ class Recipe(Strict):
     data: DataSettings = DataSettings()
     views: ViewSettings
     encoder: EncoderSettings = EncoderSettings()
-    method: AnyMethod = MoCoSettings()
+    method: AnyMethod
     optimiser: OptimiserSettings = OptimiserSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     training: TrainingSettings = TrainingSettings()

@@ -32,11 +32,13 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
     encoder, card = load_encoder(weights)
     suffix = {"onnx": ".onnx", "safetensors": ".safetensors"}.get(to, f".{to}.pt")
     path = Path(out) if out is not None else weights.with_suffix(suffix)
+    if to == "safetensors" and path.suffix != suffix:
+        raise UsageError(f"--out wants a {suffix} file, got '{path.name}'")
     path.parent.mkdir(parents=True, exist_ok=True)
     if to == "onnx":
         export_onnx(encoder, card.preprocessing.size, path)
     elif to == "safetensors":
-        save_encoder(encoder, card, path.with_suffix(".safetensors"))
+        save_encoder(encoder, card, path)
     else:
         if to == "torchvision":
             as_torchvision(encoder, card)

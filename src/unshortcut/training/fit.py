@@ -4,11 +4,14 @@ import logging
 import warnings
 from pathlib import Path
 
+import torch
 from lightning.pytorch import Callback, Trainer
 from rich.console import Console
+from timm.layers import convert_sync_batchnorm
 
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.source import ImageSource
+from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
 from unshortcut.models.card import Preprocessing
 from unshortcut.recipes.schema import Recipe
@@ -55,7 +58,6 @@ def fit(
         accumulate_grad_batches=settings.accumulate,
         precision=settings.precision,
         gradient_clip_val=settings.gradient_clip,
-        sync_batchnorm=settings.sync_batch_norm,
         callbacks=callbacks,
         plugins=[WholeFileIO()],
         logger=False,
@@ -65,6 +67,14 @@ def fit(
         use_distributed_sampler=False,
         default_root_dir=folder.path,
     )
+    if settings.sync_batch_norm and machine.world > 1:
+        if not torch.cuda.is_available():
+            raise UsageError(
+                "batch norm over several processes needs GPUs; on a CPU set "
+                "training.sync_batch_norm=false"
+            )
+        # timm's, because torch's own conversion drops the activations fused into batch norms
+        convert_sync_batchnorm(method)
     loader = ViewLoader(
         source,
         recipe.view_plan(),
@@ -72,6 +82,7 @@ def fit(
         seed=recipe.seed,
         rank=trainer.global_rank,
         world=trainer.world_size,
+        accumulate=settings.accumulate,
         workers=machine.workers() if recipe.data.workers is None else recipe.data.workers,
     )
     checkpoint = folder.checkpoint if folder.checkpoint.exists() else None

@@ -75,7 +75,8 @@ class RunFolder:
             raise UsageError(
                 f"'{self.path}' holds a run already; go on with --resume, or choose another --out"
             )
-        if self.path.is_dir() and any(self.path.iterdir()):
+        begun = {"README.txt", self.about.name}  # by a run that was killed as it began
+        if self.path.is_dir() and any(p.name.strip(".") not in begun for p in self.path.iterdir()):
             raise UsageError(f"'{self.path}' is not empty; choose another --out")
 
     def require_run(self) -> None:

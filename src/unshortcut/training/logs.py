@@ -12,7 +12,9 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from unshortcut.data.failures import FailureLog
+from unshortcut.distributed import any_rank, gather_lists
 from unshortcut.errors import RunError
+from unshortcut.files import write_text
 from unshortcut.methods.method import method_of
 from unshortcut.training.checkpoint import after_step
 from unshortcut.training.folder import RunFolder
@@ -57,7 +59,7 @@ def read_log(path: Path) -> list[dict[str, float]]:
 
 def _keep_until(path: Path, step: int) -> None:
     entries = [entry for entry in read_log(path) if entry["step"] <= step]
-    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    write_text(path, "".join(json.dumps(entry) + "\n" for entry in entries))
 
 
 class Watching(Callback):
@@ -70,6 +72,7 @@ class Watching(Callback):
         self.run_log: RunLog | None = None
         self._warned = False
         self._since = (0.0, 0)
+        self._failed: list[tuple[str, str]] = []
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.is_global_zero:
@@ -79,12 +82,15 @@ class Watching(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if trainer.is_global_zero and batch["failures"]:
-            self.failures.add(batch["failures"])
+        self._failed += batch["failures"]
+        if trainer.world_size == 1 and batch["failures"]:
+            self._list_failures(trainer)
         started, images = self._since
         self._since = (started, images + len(batch["index"]) * trainer.world_size)
         step = method_of(pl_module).last
-        if not math.isfinite(loss := float(step.loss.detach())):
+        loss = float(step.loss.detach())
+        # On any rank: the gradient is averaged, so one bad loss spoils the weights of all.
+        if any_rank(not math.isfinite(loss)):
             raise RunError(
                 f"the loss is {loss} at step {trainer.global_step}; the last good checkpoint is "
                 f"'{self.folder.checkpoint.name}' in the run folder. A lower learning rate helps."
@@ -103,6 +109,16 @@ class Watching(Callback):
         }
         self._warn_of_collapse(figures["spread"], trainer.global_step)
         self.run_log.write(trainer.global_step, figures)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.world_size > 1:
+            self._list_failures(trainer)
+
+    def _list_failures(self, trainer: Trainer) -> None:
+        failed = gather_lists(self._failed)
+        self._failed = []
+        if trainer.is_global_zero:
+            self.failures.add(failed)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.run_log:

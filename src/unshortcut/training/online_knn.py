@@ -30,18 +30,17 @@ class KnnData:
 def knn_data(spec: str | ImageSource, train: ImageSource, seed: int) -> KnnData | None:
     """Parts of `train` and `val` that show progress; never the test split.
 
-    Without a `val` split, a part of `train` is held out of the bank (the encoder, which sees no
-    labels, trains on it all the same). None where there are no labels.
+    Without a labelled `val` split, a part of `train` is held out of the bank (the encoder, which
+    sees no labels, trains on it all the same). None where there are no labels.
     """
     if train.labels is None:
         return None
     order = generator(seed, "knn").permutation(len(train))
     if "val" in splits(spec):
         validation = open_data(spec, split="val")
-        if validation.labels is None:
-            return None
-        chosen = generator(seed, "knn-val").permutation(len(validation))[:_QUERIES]
-        return KnnData(Subset(train, order[:_BANK]), Subset(validation, np.sort(chosen)))
+        if validation.labels is not None:
+            chosen = generator(seed, "knn-val").permutation(len(validation))[:_QUERIES]
+            return KnnData(Subset(train, order[:_BANK]), Subset(validation, np.sort(chosen)))
     held_out = min(_QUERIES, len(train) // 5)
     if held_out == 0:
         return None

@@ -15,7 +15,8 @@ from unshortcut.data.scan import good, scan
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
-from unshortcut.models.card import Card, read_weights, save_encoder
+from unshortcut.methods.optimisation import build_optimiser
+from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.progress import bar
@@ -87,8 +88,11 @@ def pretrain(
     usable = good(source, report)
     check_batch(len(usable), settings.data.batch_size)
 
+    images = settings.data.batch_size // (machine.world * settings.training.accumulate)
+    settings.method.check(images, settings.training.sync_batch_norm)
     method = build_method(settings, init)
-    about = _about(spec, source, settings, machine)
+    build_optimiser(method, settings.optimiser)  # wrong options are found before anything is made
+    about = _about(spec, source, settings, machine) | {"init": init and public_name(str(init))}
     if leads:
         _open_folder(folder, settings, about, resume, console)
         FailureLog(folder.skipped).add(report.bad)
@@ -119,18 +123,26 @@ def build_method(recipe: Recipe, init: str | Path | None = None) -> Method:
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
         encoder = Encoder(recipe.encoder)
         if init is not None:
-            _load_into(encoder, Path(init))
+            _load_into(encoder, init)
         return recipe.method.build(encoder, recipe.training_plan())
 
 
-def _load_into(encoder: Encoder, init: Path) -> None:
-    weights = RunFolder(init).weights if init.is_dir() else init
-    if not weights.is_file():
-        raise UsageError(f"--init: there are no weights at '{init}'")
-    try:
-        encoder.model.load_state_dict(read_weights(weights))
-    except RuntimeError as error:
-        raise UsageError(f"--init: the weights do not fit the recipe's encoder: {error}") from None
+def _load_into(encoder: Encoder, init: str | Path) -> None:
+    """Weights of a model that has the recipe's architecture; its classifier is left out."""
+    module = load_model(init).module
+    if module is None:
+        raise UsageError(f"--init: '{init}' has no weights that could be loaded")
+    given = (module.model if isinstance(module, Encoder) else module).cpu().state_dict()
+    wanted = encoder.model.state_dict()
+    unfit = [
+        name for name in wanted if name not in given or given[name].shape != wanted[name].shape
+    ]
+    if unfit:
+        raise UsageError(
+            f"--init: the weights of '{init}' do not fit the recipe's encoder: {len(unfit)} of "
+            f"{len(wanted)} tensors are missing or of another shape, the first is '{unfit[0]}'"
+        )
+    encoder.model.load_state_dict({name: given[name] for name in wanted})
 
 
 def _about(
@@ -163,6 +175,8 @@ def _open_folder(
         before["data_fingerprint"],
         about["data_fingerprint"],
     )
+    if before.get("init") != about["init"] and not folder.checkpoint.exists():
+        raise UsageError(f"the run to resume began with --init {before.get('init')}; say so again")
     for key in ("devices", "threads"):
         if before[key] != about[key]:
             console.print(

@@ -1,6 +1,7 @@
 """SIGTERM and Ctrl-C: finish the step, write a checkpoint, say how to go on."""
 
 import signal
+import threading
 from types import FrameType
 from typing import Any
 
@@ -24,7 +25,8 @@ class StopGracefully(Callback):
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         # Lightning has set its own by now, which raise in the middle of a step.
-        self._previous = {number: signal.signal(number, self._note) for number in _SIGNALS}
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._note) for number in _SIGNALS}
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int

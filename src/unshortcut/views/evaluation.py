@@ -15,7 +15,9 @@ class EvaluationView:
     size: int
     crop_share: float = 0.875
 
-    def __call__(self, image: Image, seed: int, epoch: int, index: int) -> dict[str, Array]:
+    def __call__(
+        self, image: Image, identity: str, seed: int, epoch: int, index: int
+    ) -> dict[str, Array]:
         """One view, called `image`; the key plays no part."""
         pipeline = Pipeline([Resize(round(self.size / self.crop_share)), CenterCrop(self.size)])
         draws = pipeline.sample(None, image.height, image.width)  # type: ignore[arg-type]

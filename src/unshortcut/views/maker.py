@@ -20,8 +20,8 @@ class Making:
     """One image on its way to its views: what has been drawn, what has been made."""
 
     image: Image
-    index: int
-    """Position of the image in its source."""
+    identity: str
+    """What names the image in its data set: the key to what lies beside it."""
     draws: dict[str, Any] = field(default_factory=dict)
     """Draws of the views named so far, in the order of the plan."""
     views: dict[str, Array] = field(default_factory=dict)

@@ -31,9 +31,14 @@ class ViewPlan:
             name: Pipeline(overrides.get(name, augmentations)) for name in self.makers
         }
 
-    def __call__(self, image: Image, seed: int, epoch: int, index: int) -> dict[str, Array]:
-        """Views of an image, name to uint8 (h, w, 3), in the order of the plan."""
-        making = Making(image, index)
+    def __call__(
+        self, image: Image, identity: str, seed: int, epoch: int, index: int
+    ) -> dict[str, Array]:
+        """Views of an image, name to uint8 (h, w, 3), in the order of the plan.
+
+        `identity` names the image in its data set; (seed, epoch, index) is the key of all draws.
+        """
+        making = Making(image, identity)
         for name, maker in self.makers.items():
             rng = generator(seed, epoch, index, name)
             making.draws[name] = maker.draw(making, self.pipelines[name], rng)

@@ -27,7 +27,7 @@ def view_sheet(
         row = [image.pixels()]
         titles = ["image"]
         for epoch in range(draws):
-            views = plan(image, seed, epoch, int(index))
+            views = plan(image, source.identity(int(index)), seed, epoch, int(index))
             row += list(views.values())
             titles += list(views)
         rows.append(row)

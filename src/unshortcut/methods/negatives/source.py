@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from torch import Tensor, nn
 
 from unshortcut.parts import PartOf
+from unshortcut.randomness import torch_seed
 from unshortcut.views.maker import ViewMaker
 
 
@@ -68,7 +69,11 @@ class Sources(nn.ModuleList):
     """The sources of a method."""
 
     def __init__(self, settings: Iterable[NegativeSettings], dim: int, seed: int) -> None:
-        super().__init__(source.build(dim, seed) for source in settings)
+        # Each has a seed of its own: two queues do not begin with the same rows.
+        super().__init__(
+            source.build(dim, torch_seed(seed, source.name, place))
+            for place, source in enumerate(settings)
+        )
 
     def similarities(self, contrast: Contrast) -> list[Tensor]:
         """(M, K_i) of each source."""
