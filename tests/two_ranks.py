@@ -1,6 +1,5 @@
 """Two ranks must equal one: `assert_two_ranks_equal_one(settings)` for any method."""
 
-import multiprocessing
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +31,7 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
     """
     alone = run_steps(settings, batch, rank=0, world=1)
     with tempfile.TemporaryDirectory() as folder:
-        # A fork server imports torch once for all cases, which a spawn would do for each.
-        multiprocessing.set_forkserver_preload([__name__])
+        # A fork server imports torch once for all cases (conftest.py), a spawn for each.
         mp.start_processes(
             _work, args=(settings, batch, folder), nprocs=2, start_method="forkserver"
         )

@@ -99,14 +99,14 @@ def untrained(seed: int) -> LoadedModel:
 def data_sheet() -> PillowImage.Image:
     """One image of each class from each split."""
     rows = []
-    for split in ("train", "conflict", "sketch", "silhouette", "texture"):
+    for split in SPLITS:
         source = Shapes(split, count=400)
         labels = source.labels
         assert labels is not None
         first = [int((labels == label).nonzero()[0][0]) for label in range(len(SHAPE_NAMES))]
         rows.append([source.image(index).pixels() for index in first])
     titles = [f"{s}, {t}" for s, t in zip(SHAPE_NAMES, TEXTURE_NAMES, strict=True)]
-    return sheet(rows, titles)
+    return sheet(rows, titles, SPLITS)
 
 
 def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> LoadedModel:

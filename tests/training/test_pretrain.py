@@ -169,8 +169,9 @@ def test_init_starts_from_given_weights(tmp_path: Path) -> None:
     assert isinstance(expected, Encoder)
     for ours, theirs in zip(method.encoder.parameters(), expected.parameters(), strict=True):
         assert torch.equal(ours, theirs)
-    with pytest.raises(UsageError, match="do not fit the recipe's encoder: .* the first is 'conv1"):
-        build_method(load_recipe(TINY_RECIPE, ["encoder.options.channels=[4,4,8,8]"]), first.folder)
+    narrow = load_recipe(TINY_RECIPE, ["encoder.options.channels=[4,4,8,8]"])
+    with pytest.raises(UsageError, match=r"do not fit the recipe's encoder: .* first is 'layer1"):
+        build_method(narrow, first.folder)
 
 
 def test_a_method_runs_in_a_trainer_of_the_users_own() -> None:

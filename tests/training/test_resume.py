@@ -153,7 +153,7 @@ def test_differences_name_the_keys_and_leave_out_what_is_harmless() -> None:
         TINY_RECIPE, ["views.augmentations.color_jitter.hue=0.3", "data.workers=4", "seed=5"]
     ).model_dump(mode="json")
     assert differences(old, new) == {
-        "views.augmentations.1.hue": (0.1, 0.3),
+        "views.augmentations.1.hue": (0.5, 0.3),
         "seed": (0, 5),
     }
 

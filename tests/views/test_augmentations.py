@@ -18,6 +18,7 @@ from torchvision.transforms import RandomResizedCrop as TorchvisionResizedCrop
 from tests.imaging.pictures import difference, pictures
 from tests.real_data import real_data
 from unshortcut.data.decode import EncodedImage
+from unshortcut.discovery import find
 from unshortcut.errors import UsageError
 from unshortcut.imaging.colour import Colour
 from unshortcut.randomness import generator
@@ -213,8 +214,14 @@ def test_random_crop_is_drawn_and_cut_as_torchvisions() -> None:
 def test_wrong_settings_are_refused_in_a_sentence(
     name: str, settings: dict[str, Any], sentence: str
 ) -> None:
+    kind = find("unshortcut.views.augmentations", Augmentation, name, "augmentation")
     with pytest.raises(UsageError, match=sentence):
-        make_augmentation(name, settings)
+        kind(**settings)
+
+
+def test_a_recipe_s_wrong_type_is_refused_in_a_sentence() -> None:
+    with pytest.raises(UsageError, match="augmentation 'grayscale': 'p' should be a valid number"):
+        make_augmentation("grayscale", {"p": "often"})
 
 
 def moco_pipeline() -> Pipeline:

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from unshortcut.data.loader import ViewLoader
+from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import Array, ArrayImage
 from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
@@ -112,3 +115,22 @@ def test_a_sheet_shows_every_image_under_its_title() -> None:
     assert page.shape == (6 + 22 + 2 * 70, 6 + 2 * 70, 3)
     assert (page[60, 38] == (255, 0, 0)).all()
     assert (page[:28] < 128).any(), "titles are written"
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_a_recipes_views_are_the_same_to_the_bit_with_any_number_of_workers(workers: int) -> None:
+    recipe = load_recipe("moco-v2-shapes", ["views.size=24", "seed=7"])
+
+    def batches(workers: int) -> list[dict[str, torch.Tensor]]:
+        source = Shapes("train", size=32, count=48)
+        plan, seed = recipe.view_plan(), recipe.seed
+        loader = ViewLoader(source, plan, batch_size=16, seed=seed, workers=workers)
+        made = []
+        for epoch in range(2):
+            loader.sampler.set_epoch(epoch)
+            made += [batch["views"] for batch in loader]
+        loader.close()
+        return made
+
+    for alone, shared in zip(batches(0), batches(workers), strict=True):
+        assert all(torch.equal(alone[name], shared[name]) for name in ("query", "key"))

@@ -3,6 +3,8 @@
 import importlib
 import pkgutil
 import sys
+import warnings
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -27,6 +29,8 @@ def main(arguments: list[str] | None = None) -> None:
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     _add_commands()
+    if not debug:
+        warnings.showwarning = _warn
     try:
         status = app(arguments, standalone_mode=False)
     except UnshortcutError as error:
@@ -71,9 +75,22 @@ def _add_commands() -> None:
             app.command(module_info.name.replace("_", "-"))(module.command)
 
 
-def _say(message: str) -> None:
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Our own warnings in a line for people; what libraries say to programmers needs --debug."""
+    if Path(filename).is_relative_to(Path(__file__).parent.parent):
+        _say(str(message), "[bold yellow]warning:[/]")
+
+
+def _say(message: str, label: str = "[bold red]error:[/]") -> None:
     console = Console(stderr=True)
-    console.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    console.print(f"{label} {escape(message)}", highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -35,21 +35,29 @@ def view_sheet(
 
 
 def sheet(
-    rows: Sequence[Sequence[Array]], titles: Sequence[str], *, side: int = 128
+    rows: Sequence[Sequence[Array]],
+    titles: Sequence[str],
+    row_titles: Sequence[str] = (),
+    *,
+    side: int = 128,
 ) -> PillowImage.Image:
-    """Rows of uint8 (h, w, 3) images under column titles, each fitted into a square."""
+    """Rows of uint8 (h, w, 3) images, each fitted into a square, with titles above and at left."""
     columns = max(len(row) for row in rows)
-    width = _GAP + columns * (side + _GAP)
+    font = ImageFont.load_default(14)
+    margin = _GAP + max((round(font.getlength(title)) + _GAP for title in row_titles), default=0)
+    width = margin + columns * (side + _GAP)
     height = _GAP + _TITLE + len(rows) * (side + _GAP)
     page = PillowImage.new("RGB", (width, height), _BACKGROUND)
     draw = ImageDraw.Draw(page)
-    font = ImageFont.load_default(14)
     for column, title in enumerate(titles):
-        draw.text((_GAP + column * (side + _GAP), _GAP), title, fill=_INK, font=font)
+        draw.text((margin + column * (side + _GAP), _GAP), title, fill=_INK, font=font)
+    for line, title in enumerate(row_titles):
+        top = _GAP + _TITLE + line * (side + _GAP) + side // 2
+        draw.text((_GAP, top), title, fill=_INK, font=font, anchor="lm")
     for line, row in enumerate(rows):
         for column, image in enumerate(row):
             tile = _fit(image, side)
-            left = _GAP + column * (side + _GAP) + (side - tile.width) // 2
+            left = margin + column * (side + _GAP) + (side - tile.width) // 2
             top = _GAP + _TITLE + line * (side + _GAP) + (side - tile.height) // 2
             page.paste(tile, (left, top))
     return page

@@ -1,0 +1,91 @@
+"""Which encoder, image size and threads learn most in a minute on this machine, for the demo.
+
+    python -m benchmarks.small_nets [--seconds 60] [--json FILE]
+
+Every variant of `moco-v2-shapes` is timed for a few steps, trained for as many epochs as fit into
+the given seconds, and probed: kNN accuracy on `val`. Nothing is seen of `test`.
+"""
+
+import argparse
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from benchmarks.common import report
+from unshortcut.data.loader import ViewLoader
+from unshortcut.data.shapes import Shapes
+from unshortcut.methods.optimisation import build_optimiser
+from unshortcut.probes.run import probe
+from unshortcut.recipes.load import load_recipe
+from unshortcut.recipes.schema import Recipe
+from unshortcut.training.pretrain import build_method, pretrain
+
+RECIPE = "moco-v2-shapes"
+WIDTHS = {16: [16, 32, 64, 128], 32: [32, 64, 128, 256]}
+VARIANTS = {
+    "width16_48px": [],
+    "width32_48px": [f"encoder.options.channels={WIDTHS[32]}"],
+    "width16_32px": ["views.size=32"],
+    "width16_64px": ["views.size=64"],
+    "width16_48px_one_worker": ["data.workers=1"],
+    "width16_48px_simclr": ["method={name: simclr, hidden: 512, objective: {name: info_nce}}"],
+}
+STEPS = 15
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.small_nets")
+    parser.add_argument("--seconds", type=float, default=60, help="training time of each variant")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    source, validation = Shapes("train"), Shapes("val")
+    figures: dict[str, float] = {"threads": torch.get_num_threads()}
+    for name, sets in VARIANTS.items():
+        speed = images_per_second(load_recipe(RECIPE, sets), source)
+        epochs = max(2, round(arguments.seconds * speed / len(source)))
+        recipe = load_recipe(RECIPE, [*sets, f"schedule.epochs={epochs}", "training.knn_epochs=0"])
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.monotonic()
+            run = pretrain(recipe, source, Path(folder) / "run", console=Console(quiet=True))
+            seconds = time.monotonic() - started
+            knn = probe(run.folder, source, "knn", tests={"val": validation}).scores["val"].mean
+        figures |= {
+            f"{name}_images_per_second": speed,
+            f"{name}_epochs": epochs,
+            f"{name}_seconds": seconds,
+            f"{name}_knn_val": knn,
+        }
+        print(f"{name}: {epochs} epochs, {seconds:.0f} s, kNN on val {knn:.1f} %", flush=True)
+    report("small_nets", figures, ["torch", "timm"], arguments.json)
+
+
+def images_per_second(recipe: Recipe, source: Shapes) -> float:
+    """Images that go through views and training in a second, as a run does it."""
+    method = build_method(recipe).train()
+    optimiser = build_optimiser(method, recipe.optimiser)
+    loader = ViewLoader(
+        source,
+        recipe.view_plan(),
+        batch_size=recipe.data.batch_size,
+        seed=0,
+        workers=recipe.data.workers or 0,
+    )
+    started = time.monotonic()
+    for step, batch in enumerate(islice(loader, STEPS + 3)):
+        if step == 3:  # the first steps compile and start workers
+            started = time.monotonic()
+        optimiser.zero_grad()
+        method.training_step(batch, step).backward()
+        method.on_after_backward()
+        optimiser.step()
+    seconds = time.monotonic() - started
+    loader.close()
+    return STEPS * recipe.data.batch_size / seconds
+
+
+if __name__ == "__main__":
+    main()
