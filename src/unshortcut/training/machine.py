@@ -41,12 +41,14 @@ class Machine:
     def workers(self) -> int:
         """Processes for views, each process of the run: most cores feed an accelerator.
 
-        Where the cores themselves train, one process for views in four cores; on fewer, views are
-        made in between, because a process more would only stop the threads that train.
+        Where the cores themselves train, one process for views in four cores and at least one,
+        unless there is but one core: then views are made in between.
         """
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         own = (cores or 1) // self.devices
-        return max(1, min(12, own - 1)) if torch.cuda.is_available() else own // 4
+        if own == 1:
+            return 0
+        return min(12, own - 1) if torch.cuda.is_available() else max(1, own // 4)
 
 
 def find_machine(devices: int) -> Machine:
