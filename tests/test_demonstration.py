@@ -1,0 +1,44 @@
+"""The demo: its pictures and table, and, as a slow test, that the encoder has clearly learned."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unshortcut import demonstration
+from unshortcut.demonstration import SPLITS, data_sheet, demo
+from unshortcut.recipes.load import load_recipe, to_yaml
+
+
+def test_the_data_sheet_shows_every_class_in_every_split() -> None:
+    page = np.asarray(data_sheet())
+    assert page.shape[0] > 5 * 128 and page.shape[1] > 8 * 128
+
+
+def test_the_demo_trains_probes_and_writes_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = load_recipe("moco-v2-shapes", ["schedule.epochs=1", "data.batch_size=1000"])
+    Path("small.yaml").write_text(to_yaml(small))
+    monkeypatch.setattr(demonstration, "RECIPES", {"MoCo-v2": "small.yaml"})
+    monkeypatch.setattr(demonstration, "TEST_IMAGES", 64)
+    first = demo("out")
+    assert {"shapes.png", "accuracy.png", "result.json", "small.yaml"} == {
+        path.name for path in Path("out").iterdir()
+    }
+    assert all(split in capsys.readouterr().out for split in SPLITS[:1])
+    figures = json.loads(Path("out/result.json").read_text())["figures"]
+    assert set(figures) == {"untrained", "MoCo-v2", "seconds"}
+    again = demo("out")
+    assert again.scores == first.scores
+    assert again.seconds < first.seconds
+
+
+@pytest.mark.slow
+def test_the_encoder_of_the_demo_has_clearly_learned_in_four_minutes(tmp_path: Path) -> None:
+    result = demo(tmp_path / "demo")
+    trained = result.scores["MoCo-v2", "linear", "test"].mean
+    assert trained >= result.scores["untrained", "linear", "test"].mean + 30
+    assert result.seconds < 240
