@@ -32,7 +32,6 @@ VARIANTS = {
     "width16_32px": ["views.size=32"],
     "width16_64px": ["views.size=64"],
     "width16_48px_one_worker": ["data.workers=1"],
-    "width16_48px_simclr": ["method={name: simclr, hidden: 512, objective: {name: info_nce}}"],
 }
 STEPS = 15
 
