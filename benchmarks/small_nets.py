@@ -25,13 +25,16 @@ from unshortcut.recipes.schema import Recipe
 from unshortcut.training.pretrain import build_method, pretrain
 
 RECIPE = "moco-v2-shapes"
-WIDTHS = {16: [16, 32, 64, 128], 32: [32, 64, 128, 256]}
 VARIANTS = {
-    "width16_48px": [],
-    "width32_48px": [f"encoder.options.channels={WIDTHS[32]}"],
-    "width16_32px": ["views.size=32"],
-    "width16_64px": ["views.size=64"],
-    "width16_48px_one_worker": ["data.workers=1"],
+    "width16_48px": ["views.size=48", "data.workers=0"],
+    "width32_48px": [
+        "views.size=48",
+        "data.workers=0",
+        "encoder.options.channels=[32, 64, 128, 256]",
+    ],
+    "width16_32px": ["views.size=32", "data.workers=0"],
+    "width16_64px": ["views.size=64", "data.workers=0"],
+    "width16_48px_one_worker": ["views.size=48", "data.workers=1"],
 }
 STEPS = 15
 
