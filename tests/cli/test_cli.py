@@ -45,7 +45,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         (["pretrain", "moco-v2-shape"], "did you mean 'moco-v2-shapes'"),
-        (["pretrain", "moco-v2-shapes", "--data", "nowhere"], "nowhere"),
+        (["pretrain", "moco-v2-shapes", "--data", "nowhere"], "there is no folder 'nowhere'"),
         (["pretrain", "moco-v2-shapes", "--set", "data.batchsize=3"], "'data.batch_size'"),
         (["pretrain", "moco-v2-shapes", "--set", "data.batch_size=100000"], "larger than the data"),
         (["pretrain", "moco-v2-shapes", "--devices", "3"], "multiple of"),

@@ -115,4 +115,5 @@ def _existing(where: str) -> Path:
         )
     if "/" in where or where.startswith((".", "~")) or path.suffix:
         raise UsageError(f"no such folder or tar file: {where}")
-    raise unknown("data set", where, NAMES)
+    names = unknown("data set", where, NAMES)
+    raise UsageError(f"there is no folder '{where}' here, and as a name it is an {names}")
