@@ -2,7 +2,8 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ class Names:
 class EncodedSource(ImageSource):
     """A source whose images are files; a subclass says where their bytes are."""
 
+    has_headers = True
+
     def __init__(
         self,
         names: Sequence[str],
@@ -63,11 +66,15 @@ class EncodedSource(ImageSource):
         return os.fsencode(self.names[index]).decode(errors="replace")
 
     def check_header(self, index: int) -> None:
-        """Raise `BadImageError` where the header cannot be read; touches little of a good file."""
-        start = self.read(index, HEADER_BYTES)
-        try:
-            EncodedImage(start)
-        except BadImageError:
-            if len(start) < HEADER_BYTES:
-                raise
-            self.image(index)
+        check_header(partial(self.read, index))
+
+
+def check_header(read: Callable[[int | None], bytes]) -> None:
+    """Raise `BadImageError` where the header cannot be read; `read` takes a limit in bytes."""
+    start = read(HEADER_BYTES)
+    try:
+        EncodedImage(start)
+    except BadImageError:
+        if len(start) < HEADER_BYTES:
+            raise
+        EncodedImage(read(None))

@@ -28,11 +28,7 @@ class FolderSource(EncodedSource):
         self.root = root
 
     def read(self, index: int, limit: int | None = None) -> bytes:
-        try:
-            with (self.root / self.names[index]).open("rb") as file:
-                return file.read(-1 if limit is None else limit)
-        except OSError as error:
-            raise BadImageError(f"cannot be read: {error.strerror}") from None
+        return read_file(self.root / self.names[index], limit)
 
     def fingerprint(self) -> str:
         """Over labels, paths, sizes and modification times: no file is opened."""
@@ -56,6 +52,15 @@ def open_folder(root: Path, split: str | None = None) -> FolderSource:
         raise UsageError(f"no images in the folder {root}")
     chosen = tree.select(paths, split, str(root))
     return FolderSource(root, [paths[i] for i in chosen.positions], chosen.classes, chosen.labels)
+
+
+def read_file(path: Path, limit: int | None = None) -> bytes:
+    """The bytes of a file, or the first `limit` of them. Raises `BadImageError`."""
+    try:
+        with path.open("rb") as file:
+            return file.read(-1 if limit is None else limit)
+    except OSError as error:
+        raise BadImageError(f"cannot be read: {error.strerror}") from None
 
 
 def image_paths(root: Path) -> list[str]:

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.failures import Failure
 from unshortcut.data.source import BadImageError, ImageSource, Subset
 from unshortcut.errors import UsageError
@@ -69,7 +68,7 @@ def scan(
     """
     total = len(source)
     chosen = np.sort(generator(seed, "scan").permutation(total)[:sample])
-    headers = np.arange(total if _has_headers(source) else 0)
+    headers = np.arange(total if source.has_headers else 0)
     work = len(headers) + len(chosen)
 
     def report(done: int) -> None:
@@ -77,7 +76,7 @@ def scan(
             on_progress(done, work)
 
     with ThreadPoolExecutor(threads) as pool:
-        check = partial(_reason, partial(_check_header, source))
+        check = partial(_reason, source.check_header)
         bad = _run(pool, check, headers, lambda done: report(done))
         decodable = np.array([i for i in chosen if int(i) not in bad], dtype=np.int64)
         undecodable = _run(
@@ -134,17 +133,3 @@ def _reason(look: Callable[[int], None], index: int) -> str | None:
 
 def _decode(source: ImageSource, index: int) -> None:
     source.image(index).pixels()
-
-
-def _check_header(source: ImageSource, index: int) -> None:
-    while isinstance(source, Subset):
-        index = int(source.indices[index])
-        source = source.source
-    if isinstance(source, EncodedSource):
-        source.check_header(index)
-
-
-def _has_headers(source: ImageSource) -> bool:
-    while isinstance(source, Subset):
-        source = source.source
-    return isinstance(source, EncodedSource)

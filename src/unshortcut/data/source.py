@@ -61,6 +61,8 @@ class ImageSource(ABC):
     """Class names in the order of the labels, or None where there are no labels."""
     labels: NDArray[np.int64] | None = None
     """(N,) int64, or None."""
+    has_headers: bool = False
+    """Whether `check_header` finds bad images for less than it costs to decode them."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -77,6 +79,10 @@ class ImageSource(ABC):
     def fingerprint(self) -> str:
         """A hex digest that changes when the content does; keys the caches."""
 
+    def check_header(self, index: int) -> None:
+        """Raise `BadImageError` where the header cannot be read; touches little of a good file."""
+        return
+
 
 class Subset(ImageSource):
     """Some images of a source, in the given order."""
@@ -86,6 +92,7 @@ class Subset(ImageSource):
         self.indices = np.asarray(indices, dtype=np.int64)
         self.classes = source.classes
         self.labels = None if source.labels is None else source.labels[self.indices]
+        self.has_headers = source.has_headers
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -95,6 +102,9 @@ class Subset(ImageSource):
 
     def identity(self, index: int) -> str:
         return self.source.identity(int(self.indices[index]))
+
+    def check_header(self, index: int) -> None:
+        self.source.check_header(int(self.indices[index]))
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256(self.source.fingerprint().encode())

@@ -96,6 +96,14 @@ def open_tar(path: Path, split: str | None = None) -> TarSource:
     return TarSource([path], archive, picked, chosen.classes, chosen.labels)
 
 
+def open_tree(path: Path) -> TarSource:
+    """All images of a tar file of a tree, whatever its splits, without labels."""
+    members = image_members(path)
+    if not members:
+        raise UsageError(f"no images in the tar file {path}")
+    return TarSource([path], np.zeros(len(members), dtype=np.int64), members, None, None)
+
+
 def image_members(path: Path) -> list[Member]:
     """The candidates for an image in a tar file, sorted by the bytes of their paths.
 

@@ -25,6 +25,8 @@ class DataSettings(Strict):
 
     name: str | None = None
     """The data set that the recipe is made for; `--data` gives another, or its place."""
+    double: str | None = None
+    """A copy of the data, as `unshortcut filter` makes it, that is trained on beside them."""
     batch_size: int = Field(256, ge=2)
     """Images an optimiser step, over all devices and accumulated batches."""
     workers: int | None = Field(None, ge=0)
@@ -51,11 +53,17 @@ class ViewSettings(Strict):
             return values
         size = values.get("size", 224)
         overrides = values.get("overrides") or {}
-        given = [values.get("augmentations"), *overrides.values()]
-        for entry in (e for part in given if isinstance(part, list) for e in part):
-            if isinstance(entry, dict) and "size" not in entry and _has_size(entry.get("name")):
-                entry["size"] = size
+        for entries in (values.get("augmentations"), *overrides.values()):
+            _fill_sizes(entries, size)
         return values
+
+
+def _fill_sizes(entries: Any, size: Any) -> None:
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            if "size" not in entry and _has_size(entry.get("name")):
+                entry["size"] = size
+            _fill_sizes(entry.get("augmentations"), size)
 
 
 def _has_size(name: Any) -> bool:

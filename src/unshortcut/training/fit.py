@@ -2,7 +2,6 @@
 
 import logging
 import warnings
-from pathlib import Path
 
 import torch
 from lightning.pytorch import Callback, Trainer
@@ -19,7 +18,7 @@ from unshortcut.training.checkpoint import Checkpointing, WholeFileIO, load_chec
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import Watching
 from unshortcut.training.machine import Machine
-from unshortcut.training.online_knn import OnlineKnn, knn_data
+from unshortcut.training.online_knn import KnnData, OnlineKnn
 from unshortcut.training.progress import TrainingProgress
 from unshortcut.training.stopping import StopGracefully
 
@@ -28,7 +27,7 @@ def fit(
     recipe: Recipe,
     method: Method,
     source: ImageSource,
-    spec: str | Path | ImageSource,
+    knn_images: KnnData | None,
     folder: RunFolder,
     machine: Machine,
     console: Console,
@@ -44,9 +43,8 @@ def fit(
     )
     callbacks: list[Callback] = [watching, progress]
     knn = None
-    shown = knn_data(spec if isinstance(spec, ImageSource) else str(spec), source, recipe.seed)
-    if settings.knn_epochs and shown is not None:
-        knn = OnlineKnn(shown, preprocessing(recipe), settings.knn_epochs, watching, progress)
+    if settings.knn_epochs and knn_images is not None:
+        knn = OnlineKnn(knn_images, preprocessing(recipe), settings.knn_epochs, watching, progress)
         callbacks.insert(0, knn)
     callbacks += [checkpointing, StopGracefully(checkpointing, how_to_resume)]
     trainer = Trainer(

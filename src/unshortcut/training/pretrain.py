@@ -1,6 +1,6 @@
 """From a recipe and data to a trained, exported encoder."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from unshortcut.data.failures import FailureLog
+from unshortcut.data.copies import Copied, Copy, doubled, open_copy
+from unshortcut.data.failures import Failure, FailureLog
+from unshortcut.data.joined import Joined
 from unshortcut.data.loader import check_batch
 from unshortcut.data.open import open_data
 from unshortcut.data.scan import good, scan
@@ -28,7 +30,7 @@ from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import read_log
 from unshortcut.training.machine import Machine, find_machine
-from unshortcut.training.online_knn import OnlineKnn
+from unshortcut.training.online_knn import OnlineKnn, knn_data
 from unshortcut.training.resume import require_same_run
 from unshortcut.views.sheet import view_sheet
 
@@ -80,28 +82,37 @@ def pretrain(
     if spec is None:
         raise UsageError("the recipe names no data; say which with --data")
     source = open_data(spec if isinstance(spec, ImageSource) else str(spec))
+    copies = [open_copy(where) for where in settings.view_plan().copies()]
     check_batch(len(source), settings.data.batch_size)
     machine.check_shares(settings.data.batch_size, settings.training.accumulate)
-    with bar(console, "reading headers", visible=leads) as on_progress:
-        report = scan(source, seed=settings.seed, on_progress=on_progress)
-    report.check()
-    usable = good(source, report)
+    usable, bad = _look_at(source, settings.seed, console, leads)
     check_batch(len(usable), settings.data.batch_size)
+    knn_images = knn_data(
+        spec if isinstance(spec, ImageSource) else str(spec), usable, settings.seed
+    )
+    if settings.data.double is not None:
+        source = doubled(source, settings.data.double)
+        twins, bad_twins = _look_at(
+            Copied(usable, open_copy(settings.data.double)), settings.seed, console, leads
+        )
+        usable, bad = Joined(usable, twins), (*bad, *bad_twins)
 
     images = settings.data.batch_size // (machine.world * settings.training.accumulate)
     settings.method.check(images, settings.training.sync_batch_norm)
     method = build_method(settings, init)
     build_optimiser(method, settings.optimiser)  # wrong options are found before anything is made
-    about = _about(spec, source, settings, machine) | {"init": init and public_name(str(init))}
+    about = _about(spec, source, copies, settings, machine) | {
+        "init": init and public_name(str(init))
+    }
     if leads:
         _open_folder(folder, settings, about, resume, console)
-        FailureLog(folder.skipped).add(report.bad)
-        if report.bad:
-            console.print(f"{len(report.bad)} images cannot be read; see '{folder.skipped.name}'")
+        FailureLog(folder.skipped).add(bad)
+        if bad:
+            console.print(f"{len(bad)} images cannot be read; see '{folder.skipped.name}'")
         if not folder.views.exists():
             view_sheet(usable, settings.view_plan(), settings.seed).save(folder.views)
 
-    knn = fit(settings, method, usable, spec, folder, machine, console, f"{command} --resume")
+    knn = fit(settings, method, usable, knn_images, folder, machine, console, f"{command} --resume")
     if not leads:
         return Run(folder.path, {})
     figures = _final_figures(folder, knn, method)
@@ -145,15 +156,30 @@ def _load_into(encoder: Encoder, init: str | Path) -> None:
     encoder.model.load_state_dict({name: given[name] for name in wanted})
 
 
+def _look_at(
+    source: ImageSource, seed: int, console: Console, visible: bool
+) -> tuple[ImageSource, tuple[Failure, ...]]:
+    """The images that can be read, and those that cannot. Raises `UsageError` for too many."""
+    with bar(console, "reading headers", visible=visible) as on_progress:
+        report = scan(source, seed=seed, on_progress=on_progress)
+    report.check()
+    return good(source, report), report.bad
+
+
 def _about(
-    spec: str | Path | ImageSource, source: ImageSource, recipe: Recipe, machine: Machine
+    spec: str | Path | ImageSource,
+    source: ImageSource,
+    copies: Sequence[Copy],
+    recipe: Recipe,
+    machine: Machine,
 ) -> dict[str, Any]:
+    prints = [source.fingerprint(), *(copy.fingerprint() for copy in copies)]
     named = type(spec).__name__ if isinstance(spec, ImageSource) else public_name(str(spec))
     return {
         "data": named,
         "images": len(source),
         "classes": None if source.classes is None else len(source.classes),
-        "data_fingerprint": source.fingerprint(),
+        "data_fingerprint": "-".join(prints),
         "seed": recipe.seed,
         "devices": machine.world,
         "threads": torch.get_num_threads(),

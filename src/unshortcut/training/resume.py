@@ -9,6 +9,7 @@ HARMLESS = frozenset(
         "summary",
         "paper",
         "data.name",
+        "data.double",
         "data.workers",
         "training.checkpoint_minutes",
         "training.checkpoint_steps",

@@ -40,6 +40,17 @@ class Augmentation(ABC):
         """
         return 1.0
 
+    def copy(self, params: Any) -> str | None:
+        """The copy of the data set that the view is to be made from, None for the image itself.
+
+        It holds for the whole pipeline: the augmentations before this one see the copy too.
+        """
+        return None
+
+    def copies(self) -> tuple[str, ...]:
+        """Every copy that `copy` may answer with."""
+        return ()
+
 
 AUGMENTATIONS = PartOf("unshortcut.views.augmentations", Augmentation, "augmentation")
 AnyAugmentation = Annotated[Augmentation, AUGMENTATIONS]
@@ -69,6 +80,11 @@ class Pipeline:
     def shrink(self, draws: Sequence[Any]) -> float:
         """How many times smaller than the full image the image may be decoded for these draws."""
         return self.augmentations[0].shrink(draws[0]) if self.augmentations else 1.0
+
+    def copy(self, draws: Sequence[Any]) -> str | None:
+        """The copy of the data set that these draws ask for, None for the image itself."""
+        asked = (a.copy(params) for a, params in zip(self.augmentations, draws, strict=True))
+        return next((copy for copy in asked if copy is not None), None)
 
     def apply(self, image: Array, draws: Sequence[Any]) -> Array:
         for augmentation, params in zip(self.augmentations, draws, strict=True):

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from unshortcut.data.source import Image
+from unshortcut.data.copies import open_copy
+from unshortcut.data.source import BadImageError, Image
 from unshortcut.views.augmentation import Array, Pipeline
 
 
@@ -27,13 +28,24 @@ class Making:
     views: dict[str, Array] = field(default_factory=dict)
     """Views made so far, uint8 (h, w, 3)."""
     shrink: float = 1.0
-    _pixels: Array | None = None
+    _pixels: dict[str | None, Array] = field(default_factory=dict)
 
-    def pixels(self) -> Array:
-        """The decoded image, decoded once."""
-        if self._pixels is None:
-            self._pixels = self.image.pixels(self.shrink)
-        return self._pixels
+    def pixels(self, copy: str | None = None) -> Array:
+        """The decoded image, or its copy in another data set; each is decoded once."""
+        if copy not in self._pixels:
+            self._pixels[copy] = self._open(copy).pixels(self.shrink)
+        return self._pixels[copy]
+
+    def _open(self, copy: str | None) -> Image:
+        if copy is None:
+            return self.image
+        image = open_copy(copy).image(self.identity)
+        if (image.height, image.width) != (self.image.height, self.image.width):
+            raise BadImageError(
+                f"its copy is {image.width} × {image.height} pixels, "
+                f"it is {self.image.width} × {self.image.height}"
+            )
+        return image
 
 
 class ViewMaker(ABC):

@@ -49,3 +49,9 @@ class ViewPlan:
         for name, maker in self.makers.items():
             making.views[name] = maker.make(making, self.pipelines[name], making.draws[name])
         return making.views
+
+    def copies(self) -> tuple[str, ...]:
+        """The copies of the data set that views may be made from, each once."""
+        pipelines = self.pipelines.values()
+        asked = (a.copies() for pipeline in pipelines for a in pipeline.augmentations)
+        return tuple(dict.fromkeys(copy for copies in asked for copy in copies))

@@ -51,6 +51,8 @@ class AsTransform(v2.Transform):
             if size is None:
                 size = arrays.shape[1], arrays.shape[2]
                 draw = self.augmentation.sample(rng, *size)
+                if self.augmentation.copy(draw) is not None:
+                    raise ValueError("a copy of a data set can be read in a view plan only")
             elif size != arrays.shape[1:3]:
                 raise ValueError("the images of one call must have one size")
             leaves[place] = back(np.stack([self.augmentation.apply(a, draw) for a in arrays]))

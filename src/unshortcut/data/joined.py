@@ -1,0 +1,45 @@
+"""Several sources as one."""
+
+import hashlib
+
+import numpy as np
+
+from unshortcut.data.source import Image, ImageSource
+
+
+class Joined(ImageSource):
+    """One source after another; they have the same classes, or none of them has labels."""
+
+    def __init__(self, *sources: ImageSource) -> None:
+        self.sources = sources
+        self.ends = np.cumsum([len(source) for source in sources])
+        self.classes = sources[0].classes
+        self.has_headers = any(source.has_headers for source in sources)
+        labels = [source.labels for source in sources if source.labels is not None]
+        self.labels = np.concatenate(labels) if len(labels) == len(sources) else None
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def image(self, index: int) -> Image:
+        source, place = self._place(index)
+        return source.image(place)
+
+    def identity(self, index: int) -> str:
+        source, place = self._place(index)
+        return source.identity(place)
+
+    def check_header(self, index: int) -> None:
+        source, place = self._place(index)
+        source.check_header(place)
+
+    def fingerprint(self) -> str:
+        prints = " ".join(source.fingerprint() for source in self.sources)
+        return hashlib.sha256(prints.encode()).hexdigest()
+
+    def _place(self, index: int) -> tuple[ImageSource, int]:
+        number = int(np.searchsorted(self.ends, index, side="right"))
+        if index < 0 or number == len(self.sources):
+            raise IndexError(index)
+        start = int(self.ends[number - 1]) if number else 0
+        return self.sources[number], index - start
