@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,13 @@ def real_data(name: str) -> Path:
     if not path.exists():
         sys.exit(f"{name} is not in the folder of real data that UNSHORTCUT_TEST_DATA names")
     return path
+
+
+def read_photos() -> list[bytes]:
+    """The photographs of the real data as they are, JPEG."""
+    with tarfile.open(real_data("photos.tar")) as archive:
+        files = [archive.extractfile(member) for member in archive if member.isfile()]
+        return [file.read() for file in files if file is not None]
 
 
 def _cpu() -> str:

@@ -4,7 +4,6 @@ Both make a pair of normalised float32 views of 224 px of each photograph, decod
 """
 
 import io
-import tarfile
 from itertools import count
 from statistics import median
 
@@ -13,7 +12,7 @@ import PIL.Image
 import torch
 from lightly.transforms import MoCoV2Transform
 
-from benchmarks.common import alternate, json_target, real_data, report
+from benchmarks.common import alternate, json_target, read_photos, report
 from unshortcut.data.decode import EncodedImage
 from unshortcut.imaging.normalise import to_float
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD
@@ -26,9 +25,7 @@ def main() -> None:
     target = json_target("views")
     torch.set_num_threads(1)
     cv2.setNumThreads(1)
-    with tarfile.open(real_data("photos.tar")) as archive:
-        members = [archive.extractfile(member) for member in archive if member.isfile()]
-        photos = [member.read() for member in members if member is not None]
+    photos = read_photos()
     plan = load_recipe("moco-v2-imagenet").view_plan()
     lightly = MoCoV2Transform(input_size=224)
     calls = count()

@@ -84,14 +84,18 @@ def test_the_copies_of_all_splits_are_found_in_the_order_of_the_originals(
 
 
 def test_the_copies_of_shards_are_found_in_the_shard_of_the_same_name(tmp_path: Path) -> None:
-    for folder, base in (("in", 0), ("out", 100)):
+    for folder, base, kind in (("in", 0, "bmp"), ("out", 100, "png")):
         (tmp_path / folder).mkdir()
         for shard in range(2):
             path = tmp_path / folder / f"s-{shard}.tar"
-            write_tar(path, {"x.png": encoded(base + shard), "x.cls": b"1"})
+            write_tar(path, {f"x.{kind}": encoded(base + shard, kind), "x.cls": b"1"})
     source = open_data(str(tmp_path / "in" / "s-{0..1}.tar"))
     copies = Copied(source, open_copy(str(tmp_path / "out" / "s-{0..1}.tar")))
     assert [int(copies.image(i).pixels().max()) for i in range(2)] == [100, 101]
+    single = Copied(
+        open_data(str(tmp_path / "in" / "s-1.tar")), open_copy(str(tmp_path / "out" / "s-1.tar"))
+    )
+    assert int(single.image(0).pixels().max()) == 101
 
 
 def test_a_doubled_source_has_the_images_then_the_copies_with_the_same_labels(

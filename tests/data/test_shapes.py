@@ -94,6 +94,8 @@ class TestLabels:
         assert (Shapes("sketch", count=8).colour_labels == -1).all()
         assert (Shapes("silhouette", count=8).texture_labels == -1).all()
         assert (Shapes("texture", count=8).place_labels == -1).all()
+        assert (Shapes("stylized", count=8).texture_labels == -1).all()
+        assert (Shapes("stylized", count=8).colour_labels == -1).all()
         with pytest.raises(UsageError, match="'sketch' of shapes shows no texture"):
             Shapes("sketch", label="texture")
 
@@ -135,8 +137,9 @@ class TestErrors:
 
 
 @pytest.mark.slow
-def test_two_thousand_images_a_second() -> None:
-    source = Shapes("train", size=64)
+@pytest.mark.parametrize(("split", "least"), [("train", 2000), ("stylized", 500)])
+def test_images_a_second(split: str, least: int) -> None:
+    source = Shapes(split, size=64)
     source.image(0)
     rates = []
     for repeat in range(5):
@@ -144,4 +147,4 @@ def test_two_thousand_images_a_second() -> None:
         for index in range(repeat * 400, repeat * 400 + 400):
             source.image(index)
         rates.append(400 / (time.process_time() - start))
-    assert max(rates) >= 2000
+    assert max(rates) >= least

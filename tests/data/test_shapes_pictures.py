@@ -6,12 +6,15 @@ import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.linear_model import RidgeClassifier
 
 from tests.data.test_shapes import pixels
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.data.shapes.colours import LUMA, colour
 from unshortcut.data.shapes.draw import fill, stroke
 from unshortcut.data.shapes.outlines import OUTLINES, placed
+from unshortcut.data.shapes.paint import masks
+from unshortcut.data.shapes.plan import throw_plan
 from unshortcut.errors import UsageError
 
 Mask = NDArray[np.bool_]
@@ -68,6 +71,14 @@ def object_before_background(source: Shapes, index: int) -> Mask:
     return pieces == 1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))
 
 
+def spectrum(image: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Log power by frequency, down and across: texture without place."""
+    luma = image @ np.array(LUMA)
+    power = np.abs(np.fft.rfft2(luma - luma.mean())) ** 2
+    coarse = power[:48, :24].reshape(12, 4, 6, 4).mean(axis=(1, 3))
+    return np.log(coarse + 1).ravel()
+
+
 class TestPictures:
     def test_colour_and_place_are_those_in_the_picture(self) -> None:
         source = Shapes("silhouette", count=60)
@@ -121,6 +132,37 @@ class TestPictures:
         quarters = luma.reshape(80, 2, 32, 2, 32)
         assert ((quarters < 0.3).mean(axis=(2, 4)) > 0.05).all()
         assert ((quarters > 0.7).mean(axis=(2, 4)) > 0.05).all()
+
+    def test_stylized_shows_the_shape_in_the_colours_of_a_pattern(self) -> None:
+        """The object stands out by its mean colour from what is around it, in nearly all."""
+        source = Shapes("stylized", size=96, count=60)
+        told = 0
+        for index in range(60):
+            covered = masks(throw_plan(0, "stylized", index, palette=False), 96)[0]
+            wide = cv2.dilate(covered.astype(np.uint8), np.ones((17, 17), np.uint8)) > 0
+            image = source.image(index).array.astype(float)
+            inside, around = image[covered], image[wide & ~covered]
+            step = np.abs(inside.mean(axis=0) - around.mean(axis=0)).max()
+            told += step > 20
+        assert told >= 57
+
+    def test_stylized_textures_say_nothing_of_the_class(self) -> None:
+        """Plans of one number have one style, and the number is drawn apart from the class."""
+        plans = [throw_plan(0, "stylized", index, palette=False) for index in range(800)]
+        assert len({plan.style for plan in plans}) == 800
+        assert all(throw_plan(0, "test", index, palette=False).style is None for index in range(8))
+        texture = {kind: Shapes(kind, size=48, count=240) for kind in ("stylized", "test")}
+        power = {
+            kind: np.stack([spectrum(source.image(i).array) for i in range(240)])
+            for kind, source in texture.items()
+        }
+        scores = {}
+        for kind, rows in power.items():
+            labels = texture[kind].shape_labels
+            ridge = RidgeClassifier(alpha=1.0).fit(rows[:160], labels[:160])
+            scores[kind] = (ridge.predict(rows[160:]) == labels[160:]).mean()
+        assert scores["test"] > 0.35
+        assert scores["stylized"] < 0.3
 
     def test_a_small_picture_is_the_large_one_reduced(self) -> None:
         small, large = Shapes("test", size=32), Shapes("test", size=256)

@@ -100,7 +100,8 @@ def test_the_changes_that_a_resumed_run_may_have_are_listed() -> None:
 def test_every_command_is_in_the_readme() -> None:
     rows = tables(ROOT / "README.md")["The command line"]
     listed = {row[0].strip("`").split()[1] for row in rows} - {"--version"}
-    modules = {module.name for module in pkgutil.iter_modules(unshortcut.cli.__path__)}
+    found = pkgutil.iter_modules(unshortcut.cli.__path__)
+    modules = {module.name for module in found if not module.name.startswith("_")}
     assert listed == modules - {"main", "options"}
 
 

@@ -15,7 +15,7 @@ from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import check_header
 from unshortcut.data.folder import FolderSource, image_paths, read_file
 from unshortcut.data.joined import Joined
-from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards
+from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
 from unshortcut.data.source import BadImageError, Image, ImageSource
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tree
 from unshortcut.errors import UsageError
@@ -75,7 +75,7 @@ class FolderCopy(Copy):
 
 
 class TarCopy(Copy):
-    """A tar file of the tree, or shards with the names of the original's."""
+    """A tar file that mirrors the tree of the original."""
 
     def __init__(self, where: str, source: TarSource) -> None:
         super().__init__(where)
@@ -92,6 +92,24 @@ class TarCopy(Copy):
         return self.source.fingerprint()
 
 
+class ShardsCopy(Copy):
+    """Shards with the names of the original's; a sample is found by its key."""
+
+    def __init__(self, where: str, source: TarSource) -> None:
+        super().__init__(where)
+        self.source = source
+        self.place = {sample_key(source.identity(i)): i for i in range(len(source))}
+
+    def read(self, identity: str, limit: int | None = None) -> bytes:
+        place = self.place.get(sample_key(identity))
+        if place is None:
+            raise self.missing()
+        return self.source.read(place, limit)
+
+    def fingerprint(self) -> str:
+        return self.source.fingerprint()
+
+
 @lru_cache(maxsize=8)
 def open_copy(where: str) -> Copy:
     """The copy at a place: a folder, a tar file of one, or shards. Raises `UsageError`."""
@@ -101,10 +119,12 @@ def open_copy(where: str) -> Copy:
     if path.is_dir():
         return FolderCopy(str(path))
     if is_shard_pattern(where):
-        return TarCopy(where, open_shards(expand(where)))
+        return ShardsCopy(where, open_shards(expand(where)))
     if not path.is_file() or not is_tar(path):
         raise UsageError(f"there is no copy of a data set at {where}: no folder, no tar file")
-    return TarCopy(where, open_shards([path]) if holds_samples(path) else open_tree(path))
+    if holds_samples(path):
+        return ShardsCopy(where, open_shards([path]))
+    return TarCopy(where, open_tree(path))
 
 
 class Copied(ImageSource):

@@ -56,6 +56,12 @@ def holds_samples(path: Path) -> bool:
     return any(tree.extension(member.name) == "cls" for member in index_tar(path))
 
 
+def sample_key(name: str) -> str:
+    """What the members of one sample share: the path up to the first dot of the name."""
+    folder, slash, last = name.rpartition("/")
+    return folder + slash + last.partition(".")[0]
+
+
 def open_shards(paths: list[Path]) -> TarSource:
     """The samples of shards in their order; an image with `.cls` or `.json`, or without either."""
     archive: list[int] = []
@@ -85,9 +91,8 @@ def _samples(path: Path) -> list[_Sample]:
     images: dict[str, Member] = {}
     labels: dict[str, Member] = {}
     for member in index_tar(path):
-        folder, slash, name = member.name.rpartition("/")
-        stem, _, ending = name.partition(".")
-        key = folder + slash + stem
+        key = sample_key(member.name)
+        ending = member.name[len(key) + 1 :]
         if ending.lower() in tree.IMAGE_EXTENSIONS:
             images.setdefault(key, member)
         elif ending == "cls" or (ending == "json" and key not in labels):

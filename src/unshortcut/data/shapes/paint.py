@@ -13,6 +13,9 @@ from unshortcut.data.shapes.draw import (
     stroke,
 )
 from unshortcut.data.shapes.plan import Plan, Thing
+from unshortcut.imaging.patterns import random_pattern
+from unshortcut.imaging.transfer import lay_texture
+from unshortcut.randomness import generator
 
 
 def paint(plan: Plan, split: str, size: int) -> NDArray[np.uint8]:
@@ -38,8 +41,13 @@ def paint(plan: Plan, split: str, size: int) -> NDArray[np.uint8]:
             first.colours.background,
         )
         for thing in plan.things:
-            _lay(canvas, fill(thing.points, size), thing)
+            if plan.style is None:
+                _lay(canvas, fill(thing.points, size), thing)
+            else:
+                paint_flat(canvas, fill(thing.points, size), thing.colours.object[1])
     pixels = (canvas * 255 + 0.5).astype(np.uint8)
+    if plan.style is not None:
+        pixels = lay_texture(pixels, random_pattern(generator(plan.style, "style"), size, size))
     return np.ascontiguousarray(np.rot90(pixels, plan.turns)) if plan.turns else pixels
 
 

@@ -85,6 +85,8 @@ class Plan:
     """For a sketch, else None."""
     turns: int
     """Quarter turns anticlockwise of the finished image."""
+    style: int | None
+    """For the split `stylized`, the number of the pattern that is laid over all, else None."""
 
     @property
     def colour(self) -> int:
@@ -117,7 +119,8 @@ def throw_plan(seed: int, split: str, index: int, palette: bool) -> Plan:
         points = _throw_outline(dice, shape, circle, wobble)
         laid = _throw_texture(dice, texture, SCENE_PERIOD if split == "scene" else PERIOD)
         things.append(Thing(shape, circle[:2], points, laid, colours))
-    return Plan(tuple(things), background, pen, turns)
+    style = dice.integer(2**31) if split == "stylized" else None
+    return Plan(tuple(things), background, pen, turns, style)
 
 
 def _throw_circle(dice: Dice, low: float, high: float) -> Circle:

@@ -26,6 +26,7 @@ COUNTS: dict[str, int] = {
     "silhouette": 2000,
     "texture": 2000,
     "rotated": 2000,
+    "stylized": 2000,
     "scene": 1000,
 }
 """How many images a split has unless told otherwise."""
@@ -44,6 +45,7 @@ ABSENT: dict[str, tuple[str, ...]] = {
     "sketch": ("texture", "colour"),
     "silhouette": ("texture",),
     "texture": ("place",),
+    "stylized": ("texture", "colour"),
 }
 """The factors that a split does not show; their labels are -1."""
 
@@ -71,9 +73,11 @@ class Shapes(ImageSource):
 
     Image `index` of a split depends on nothing but seed, split, index and size: not on `count`.
     In `train`, `val`, `test` and `rotated` class k has shape k and texture k; in `texture` the
-    shape's label is that of the texture that stands for it. `label` picks the factor that
-    `labels` and `classes` give. `palette` gives the background the object's hues: a colour
-    shortcut on purpose, all else equal. In `scene` the labels are those of the first object.
+    shape's label is that of the texture that stands for it; in `stylized` object and background
+    have the colours and the texture of a random pattern, which says nothing of the class. `label`
+    picks the factor that `labels` and `classes` give. `palette` gives the background the object's
+    hues: a colour shortcut on purpose, all else equal. In `scene` the labels are those of the
+    first object.
     """
 
     def __init__(

@@ -1,0 +1,1 @@
+"""The texture tools beside their peers: `python -m benchmarks.imaging`."""

@@ -1,0 +1,86 @@
+"""Patch tiling beside a loop over patches in torch, and beside the making of the view it tiles."""
+
+from collections.abc import Sequence
+from itertools import count
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.common import alternate
+from unshortcut.data.decode import EncodedImage
+from unshortcut.imaging.tiling import draw_tiles
+from unshortcut.imaging.tiling_batch import tile_patches_batch
+from unshortcut.randomness import generator
+from unshortcut.recipes.load import load_recipe
+from unshortcut.views.augmentation import make_augmentation
+
+BATCH = 16
+"""Small enough that the figure is about tiling, and not about the system's giving out memory."""
+ROUNDS = 9
+SIDE, SMALLEST, LARGEST = 224, 16, 72
+
+
+def figures(photos: Sequence[np.ndarray], encoded: Sequence[bytes]) -> dict[str, float]:
+    """`photos` are uint8 (224, 224, 3), `encoded` JPEG files.
+
+    `tiling_vs_loop` is on views as the loader gives them, uint8 (n, 3, h, w) stored channels last;
+    `tiling_vs_loop_float` on contiguous float32, where most of the work is to move memory.
+    """
+    views = torch.from_numpy(np.stack(photos)).permute(0, 3, 1, 2)
+    return {
+        "tiling_vs_loop": _versus_loop(views),
+        "tiling_vs_loop_float": _versus_loop(views.contiguous().float() / 255),
+        "tiling_share_of_view": _share_of_view(encoded),
+    }
+
+
+def loop(images: Tensor) -> Tensor:
+    """Tiled (n, 3, 224, 224) by slicing and joining, an image and a patch at a time."""
+    tiled = []
+    for image in images:
+        side = int(torch.randint(SMALLEST, LARGEST + 1, ()))
+        rows = []
+        for _ in range(-(-SIDE // side)):
+            row = []
+            for _ in range(-(-SIDE // side)):
+                top = int(torch.randint(0, SIDE - side + 1, ()))
+                left = int(torch.randint(0, SIDE - side + 1, ()))
+                row.append(image[:, top : top + side, left : left + side])
+            rows.append(torch.cat(row, dim=2))
+        tiled.append(torch.cat(rows, dim=1)[:, :SIDE, :SIDE])
+    return torch.stack(tiled)
+
+
+def _versus_loop(views: Tensor) -> float:
+    """The loop's time over that of the batch function, drawing included in both."""
+    torch.manual_seed(0)
+    rng = generator(0, "tiling")
+    batches = views.split(BATCH)
+
+    def ours(item: int) -> Tensor:
+        images = batches[item]
+        tiles = draw_tiles(rng, SIDE, SIDE, patch=(SMALLEST, LARGEST), count=len(images))
+        return tile_patches_batch(images, tiles)
+
+    return alternate(ours, lambda item: loop(batches[item]), len(batches), ROUNDS).ratio
+
+
+def _share_of_view(encoded: Sequence[bytes]) -> float:
+    """Time of the augmentation `patch_tiling` over that of MoCo-v2's query view from a JPEG."""
+    pipeline = load_recipe("moco-v2-imagenet").view_plan().pipelines["query"]
+    tiling = make_augmentation("patch_tiling", {"size": SIDE})
+    calls = count()
+    rng = generator(0, "share")
+    newest = np.zeros((SIDE, SIDE, 3), np.uint8)
+
+    def make_view(item: int) -> None:
+        nonlocal newest
+        image = EncodedImage(encoded[item])
+        draws = pipeline.sample(generator(0, next(calls), item), image.height, image.width)
+        newest = pipeline.apply(image.pixels(pipeline.shrink(draws)), draws)
+
+    def tile(item: int) -> np.ndarray:
+        return tiling.apply(newest, tiling.sample(rng, SIDE, SIDE))
+
+    return 1 / alternate(tile, make_view, len(encoded), ROUNDS).ratio

@@ -1,0 +1,158 @@
+"""Style transfer by adaptive instance normalisation (Huang and Belongie 2017), from a weights file.
+
+The image and the style go through VGG-19 up to relu4_1; each channel of the image's features takes
+the mean and the standard deviation of the style's (their Eq. 8); a decoder makes pixels of the
+result. No weights come with the package: whoever has some gives the file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor
+
+from unshortcut.errors import UsageError
+
+Array = NDArray[np.uint8]
+Convolution = tuple[int, int, int, int]
+"""Number in the sequence of layers, channels in, channels out, side of the kernel."""
+
+ENCODER: tuple[Convolution | str, ...] = (
+    (0, 3, 3, 1), (2, 3, 64, 3), "relu", (5, 64, 64, 3), "relu", "pool",
+    (9, 64, 128, 3), "relu", (12, 128, 128, 3), "relu", "pool",
+    (16, 128, 256, 3), "relu", (19, 256, 256, 3), "relu", (22, 256, 256, 3), "relu",
+    (25, 256, 256, 3), "relu", "pool", (29, 256, 512, 3), "relu",
+)  # fmt: skip
+"""VGG-19 to relu4_1, padded by reflection; the 1 × 1 convolution before it shifts the colours."""
+DECODER: tuple[Convolution | str, ...] = (
+    (1, 512, 256, 3), "relu", "double", (5, 256, 256, 3), "relu", (8, 256, 256, 3), "relu",
+    (11, 256, 256, 3), "relu", (14, 256, 128, 3), "relu", "double",
+    (18, 128, 128, 3), "relu", (21, 128, 64, 3), "relu", "double",
+    (25, 64, 64, 3), "relu", (28, 64, 3, 3),
+)  # fmt: skip
+SMALLEST = 8
+"""Pixels of a side: three poolings leave one."""
+_EPSILON = 1e-5
+
+
+@dataclass(frozen=True)
+class AdaIN:
+    """The two networks as their weights, by `encoder.N.weight` and so on."""
+
+    weights: Mapping[str, Tensor]
+
+    @torch.no_grad()
+    def stylise(self, image: Array, style: Array, alpha: float = 1.0) -> Array:
+        """The image in the style of another; both uint8 (h, w, 3), each of any size from 8 px.
+
+        `alpha` mixes the features: at 0 they are the image's own, at 1 they have the statistics of
+        the style's.
+        """
+        content = self.encode(_tensor(image))
+        features = adain(content, self.encode(_tensor(style)))
+        out = self.decode(torch.lerp(content, features, alpha))[
+            0, :, : len(image), : image.shape[1]
+        ]
+        pixels = out.permute(1, 2, 0).mul(255).add(0.5).clamp(0, 255).to(torch.uint8)
+        return np.ascontiguousarray(pixels.cpu().numpy())
+
+    def encode(self, images: Tensor) -> Tensor:
+        """Images (n, 3, h, w) in 0..1 to features (n, 512, h / 8, w / 8)."""
+        return self._run("encoder", ENCODER, images)
+
+    def decode(self, features: Tensor) -> Tensor:
+        return self._run("decoder", DECODER, features)
+
+    def _run(self, part: str, layers: tuple[Convolution | str, ...], x: Tensor) -> Tensor:
+        for layer in layers:
+            if layer == "relu":
+                x = F.relu(x)
+            elif layer == "pool":
+                x = F.max_pool2d(x, 2, ceil_mode=True)
+            elif layer == "double":
+                x = F.interpolate(x, scale_factor=2, mode="nearest")
+            else:
+                name = f"{part}.{layer[0]}"
+                weight = self.weights[f"{name}.weight"]
+                x = _reflected(x) if weight.shape[-1] == 3 else x
+                x = F.conv2d(x, weight, self.weights[f"{name}.bias"])
+        return x
+
+
+def adain(content: Tensor, style: Tensor) -> Tensor:
+    """Content (n, c, h, w) with the mean and the deviation of each of the style's channels."""
+    deviation, mean = torch.std_mean(content.flatten(2), dim=2, correction=0)
+    style_deviation, style_mean = torch.std_mean(style.flatten(2), dim=2, correction=0)
+    scale = style_deviation / (deviation + _EPSILON)
+    return content * scale[..., None, None] + (style_mean - mean * scale)[..., None, None]
+
+
+def load_adain(path: str | Path) -> AdaIN:
+    """The networks out of a `.safetensors`, or of a `.pt` or `.pth` with tensors and nothing else.
+
+    The file holds `encoder.N.weight`, `encoder.N.bias`, `decoder.N.weight` and `decoder.N.bias`,
+    where N is the layer's number in the usual sequential form; see `ENCODER` and `DECODER`.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise UsageError(f"there is no AdaIN weights file '{path}'")
+    found = _read(path)
+    weights: dict[str, Tensor] = {}
+    for name, shape in _shapes().items():
+        tensor = found.get(name)
+        if not isinstance(tensor, Tensor):
+            raise UsageError(f"'{path}' is no AdaIN weights file: it holds no tensor '{name}'")
+        if tuple(tensor.shape) != shape:
+            raise UsageError(
+                f"'{path}': '{name}' must have the shape {shape}, not {tuple(tensor.shape)}"
+            )
+        weights[name] = tensor.to(torch.float32)
+    return AdaIN(weights)
+
+
+def _read(path: Path) -> Mapping[str, object]:
+    try:
+        if path.suffix == ".safetensors":
+            return dict(load_file(path))
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes the readers raise almost anything
+        raise UsageError(f"'{path}' cannot be read as weights: {error}") from None
+    if not isinstance(found, Mapping):
+        raise UsageError(f"'{path}' holds a {type(found).__name__}, and no tensors by name")
+    return found
+
+
+def _shapes() -> dict[str, tuple[int, ...]]:
+    """Name to shape of every tensor that a weights file must hold."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for part, layers in (("encoder", ENCODER), ("decoder", DECODER)):
+        for layer in layers:
+            if not isinstance(layer, str):
+                number, channels, out, side = layer
+                shapes[f"{part}.{number}.weight"] = (out, channels, side, side)
+                shapes[f"{part}.{number}.bias"] = (out,)
+    return shapes
+
+
+def _tensor(image: Array) -> Tensor:
+    """(1, 3, h, w) in 0..1, padded on the right and below to multiples of 8 by reflection."""
+    height, width = image.shape[:2]
+    if min(height, width) < SMALLEST:
+        raise ValueError(
+            f"AdaIN needs images of at least {SMALLEST} pixels, not {height} × {width}"
+        )
+    tensor = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)[None]
+    tensor = tensor.to(torch.float32) / 255
+    return F.pad(tensor, (0, -width % 8, 0, -height % 8), mode="reflect")
+
+
+def _reflected(x: Tensor) -> Tensor:
+    """One more pixel on each side: its neighbour's neighbour, or itself where there is but one."""
+    for sides, length in (((1, 1, 0, 0), x.shape[3]), ((0, 0, 1, 1), x.shape[2])):
+        x = F.pad(x, sides, mode="reflect" if length > 1 else "replicate")
+    return x

@@ -1,0 +1,195 @@
+"""Procedural textures in random colours: styles where there are no style images at hand.
+
+Nearly all are made of plane waves. A sum of K waves over an image is a product of two matrices with
+K columns each for sines and for cosines, since cos(a + b) = cos a cos b - sin a sin b; so a field
+of noise with any band and any direction costs a fraction of a millisecond.
+"""
+
+from collections.abc import Callable
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.uint8]
+Field = NDArray[np.float32]
+"""(h, w), about zero with a standard deviation about 1 unless said otherwise."""
+
+_WAVES = 48
+
+
+def random_pattern(rng: np.random.Generator, height: int, width: int) -> Array:
+    """A texture of a random family, scale, direction and palette, uint8 (height, width, 3)."""
+    # First what needs equally many numbers at all sizes: the pattern is the same at all of them.
+    palette = _palette(rng)
+    family = FAMILIES[rng.integers(len(FAMILIES))]
+    share = np.exp(rng.uniform(np.log(1 / 36), np.log(1 / 9)))
+    period = max(3.0, float(share) * min(height, width))
+    fine = rng.uniform(0.0, 0.4) * _noise(rng, height, width, max(2.5, period / 3), octaves=1.0)
+    tone = family(rng, height, width, period) + fine
+    levels = np.clip(tone * 64.0 + 128.0, 0.0, 255.0).astype(np.uint8)
+    return np.asarray(cv2.LUT(cv2.merge([levels] * 3), palette), dtype=np.uint8)
+
+
+def grain(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
+    """Noise of one band, from all directions to nearly one."""
+    return _noise(rng, height, width, period, octaves=rng.uniform(0.3, 1.5), turn=_turn(rng))
+
+
+def strokes(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
+    """Long strokes side by side, as of fur, wood or a brush."""
+    angle = rng.uniform(0, np.pi)
+    along, across = period * rng.uniform(4, 10), period / 1.5
+    frequency = np.stack(
+        [rng.uniform(-1, 1, _WAVES) / along, rng.uniform(0.3, 1.0, _WAVES) / across]
+    )
+    turned = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    bend = _warp(rng, height, width, period * 8, period)
+    field = _sum(rng, height, width, turned @ frequency, np.ones(_WAVES))
+    return _displaced(field, bend)
+
+
+def stripes(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
+    """Stripes, from straight to strongly bent and from soft to hard."""
+    phase = _ramp(rng, height, width, period)
+    phase += rng.uniform(0.0, 2.5) * _noise(rng, height, width, period * 6, octaves=1.0)
+    return _hard(rng, np.cos(phase))
+
+
+def weave(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
+    """Two gratings that cross: checks, weave, lattices of dots."""
+    phase = _ramp(rng, height, width, period, directions=2)
+    bend = rng.uniform(0.0, 1.2) * _noise(rng, height, width, period * 8, octaves=1.0)
+    one, other = np.cos(phase[0] + bend), np.cos(phase[1] - bend)
+    mixed = one * other if rng.random() < 0.5 else one + other + rng.uniform(-1, 1)
+    return _hard(rng, mixed)
+
+
+def spots(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
+    """Blots and labyrinths: noise of a narrow band with a threshold."""
+    field = _noise(rng, height, width, period * 1.4, octaves=0.2)
+    return _hard(rng, field + rng.uniform(-1.0, 1.0))
+
+
+def marble(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
+    """Veins: a slow grating, bent by noise of many octaves."""
+    phase = _ramp(rng, height, width, period * 3)
+    phase += rng.uniform(1.5, 4.0) * _noise(rng, height, width, period * 8, octaves=4.0)
+    return np.asarray(1.5 - 3.0 * np.abs(np.sin(phase)) ** rng.uniform(0.5, 1.5), np.float32)
+
+
+def cells(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
+    """Cells round random points, each in a tone of its own, with a soft edge: stones, scales."""
+    wide = period * 2.0
+    count = max(4, int(height * width / wide**2))
+    seeds = np.full((height, width), 255, np.uint8)
+    seeds[rng.integers(0, height, count), rng.integers(0, width, count)] = 0
+    distance, label = cv2.distanceTransformWithLabels(
+        seeds, cv2.DIST_L2, cv2.DIST_MASK_5, labelType=cv2.DIST_LABEL_PIXEL
+    )
+    tones = rng.normal(0.0, rng.uniform(0.2, 1.0), count + 1).astype(np.float32)
+    dome = rng.uniform(0.5, 2.0) * (1.0 - distance * (2.5 / wide))
+    return np.asarray(tones[label] + dome, np.float32)
+
+
+FAMILIES: tuple[Callable[[np.random.Generator, int, int, float], Field], ...] = (
+    grain,
+    strokes,
+    stripes,
+    weave,
+    spots,
+    marble,
+    cells,
+)
+"""Each draws a field whose structure is about `period` pixels wide."""
+
+
+def _sum(
+    rng: np.random.Generator,
+    height: int,
+    width: int,
+    frequency: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> Field:
+    """The sum of waves with (2, K) cycles a pixel, down and across, and random phases."""
+    # In float32, whose sines are five times as fast.
+    turns = (2 * np.pi * frequency[:, :, None]).astype(np.float32)
+    phase = rng.uniform(0, 2 * np.pi, (frequency.shape[1], 1)).astype(np.float32)
+    scale = (weights * np.sqrt(2.0 / (weights**2).sum())).astype(np.float32)[:, None]
+    down = turns[0] * np.arange(height, dtype=np.float32) + phase
+    across = turns[1] * np.arange(width, dtype=np.float32)
+    left = np.concatenate([np.cos(down) * scale, np.sin(down) * -scale])
+    right = np.concatenate([np.cos(across), np.sin(across)])
+    return np.asarray(left.T @ right, np.float32)
+
+
+def _noise(
+    rng: np.random.Generator,
+    height: int,
+    width: int,
+    period: float,
+    octaves: float,
+    turn: tuple[float, float] = (0.0, 2 * np.pi),
+) -> Field:
+    """Noise with periods from `period` upwards in frequency, an octave half as strong as the last.
+
+    `turn` is the range of the waves' directions: its start and its width, in radians.
+    """
+    octave = rng.uniform(0.0, octaves, _WAVES)
+    angle = turn[0] + turn[1] * rng.random(_WAVES)
+    frequency = np.minimum(2.0**octave / period, 0.45)
+    return _sum(
+        rng, height, width, frequency * np.stack([np.sin(angle), np.cos(angle)]), 0.5**octave
+    )
+
+
+def _turn(rng: np.random.Generator) -> tuple[float, float]:
+    return rng.uniform(0, 2 * np.pi), np.pi * rng.random() ** 2
+
+
+def _ramp(
+    rng: np.random.Generator, height: int, width: int, period: float, directions: int = 1
+) -> NDArray[np.float32]:
+    """The phase of a grating (h, w), or of two that stand nearly at a right angle (2, h, w)."""
+    angle = rng.uniform(0, 2 * np.pi) + np.arange(directions) * rng.uniform(1.0, np.pi / 2)
+    y = np.arange(height, dtype=np.float32)[:, None] * np.sin(angle)[:, None, None]
+    x = np.arange(width, dtype=np.float32) * np.cos(angle)[:, None, None]
+    phase = ((y + x) * (2 * np.pi / period)).astype(np.float32)
+    return phase[0] if directions == 1 else phase
+
+
+def _warp(
+    rng: np.random.Generator, height: int, width: int, period: float, amount: float
+) -> NDArray[np.float32]:
+    """(2, h, w) displacements in pixels."""
+    return np.stack(
+        [_noise(rng, height, width, period, octaves=0.5) for _ in range(2)]
+    ) * np.float32(amount)
+
+
+def _displaced(field: Field, shift: NDArray[np.float32]) -> Field:
+    """The field read beside each pixel; beyond its border it goes on as a mirror image."""
+    height, width = field.shape
+    y = shift[0] + np.arange(height, dtype=np.float32)[:, None]
+    x = shift[1] + np.arange(width, dtype=np.float32)
+    moved = cv2.remap(field, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    return np.asarray(moved, np.float32)
+
+
+def _hard(rng: np.random.Generator, field: Field) -> Field:
+    """Softer or harder steps between two tones, +1.3 and -1.3."""
+    gain = np.float32(np.exp(rng.uniform(0.0, 2.0)))
+    return np.asarray(np.float32(1.3) * np.tanh(gain * field), np.float32)
+
+
+def _palette(rng: np.random.Generator) -> Array:
+    """(1, 256, 3): a way through four colours, the outer ones far apart in lightness."""
+    stops = rng.uniform(0, 255, (4, 3))
+    light = np.array([rng.uniform(10, 80), *rng.uniform(40, 215, 2), rng.uniform(175, 245)])
+    if rng.random() < 0.5:
+        light = light[::-1]
+    # A colour keeps its hue and takes the lightness asked for.
+    stops = np.clip(stops + (light - stops @ (0.299, 0.587, 0.114))[:, None], 0, 255)
+    places = np.array([0.0, *np.sort(rng.uniform(60, 195, 2)), 255.0])
+    table = [np.interp(np.arange(256), places, stops[:, k]) for k in range(3)]
+    return np.asarray(np.stack(table, axis=1)[None], np.uint8)
