@@ -1,0 +1,142 @@
+"""Synthesised textures beside those of the papers' Rust tool, and beside patch tiling.
+
+Each of 40 pairs of example patches stands with the tool's result for it. The statistics are those
+of `unshortcut.imaging.texture_statistics`. Settings were chosen by the figures of the even pairs.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import PIL.Image
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.common import real_data, report
+from unshortcut.imaging.synthesis import synthesise
+from unshortcut.imaging.texture_statistics import copying, gram_distance, wasserstein_distance
+from unshortcut.views.sheet import sheet
+
+SIDE, SMALLEST, LARGEST = 224, 16, 72
+MAKERS = ("ours", "rust", "tiling")
+STATISTICS = (
+    "wasserstein", "gram", "copied_area", "copied_region", "share_centre", "share_random",
+    "share_larger",
+)  # fmt: skip
+PAIRS = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.texture_reference", description=__doc__
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--sheet", type=Path, metavar="PNG", help="write a contact sheet there")
+    arguments = parser.parse_args()
+    pairs = read_pairs(real_data("texture-reference"))
+    results = [make(*pair, number) for number, pair in enumerate(pairs)]
+    values = {
+        maker: np.array(
+            [measure(made[maker], pair[:2]) for made, pair in zip(results, pairs, strict=True)]
+        )
+        for maker in MAKERS
+    }
+    for name, chosen in PAIRS.items():
+        show(f"{name} pairs", {maker: one[chosen] for maker, one in values.items()})
+    report("texture_reference", figures(values), ["numpy", "numba"], arguments.json)
+    if arguments.sheet is not None:
+        rows = [
+            [*pair[:2], made["rust"], made["ours"]]
+            for made, pair in zip(results, pairs, strict=True)
+        ]
+        sheet(rows, ["centre", "random", "Rust tool", "ours"], side=SIDE).save(arguments.sheet)
+
+
+def read_pairs(folder: Path) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Centre, random, and the tool's result, of every pair."""
+    return [
+        (
+            _read(path),
+            _read(path.with_name(path.name.replace("centre", "random"))),
+            _read(path.with_name(path.name.replace("centre", "reference"))),
+        )
+        for path in sorted(folder.glob("*-centre.png"))
+    ]
+
+
+def make(
+    centre: np.ndarray, random: np.ndarray, reference: np.ndarray, number: int
+) -> dict[str, np.ndarray]:
+    """The textures to compare, by maker."""
+    return {
+        "ours": synthesise([centre, random], SIDE, SIDE),
+        "rust": reference,
+        "tiling": tiled([centre, random], np.random.default_rng(number)),
+    }
+
+
+def tiled(examples: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    """Square patches of one random side, from random places of random examples."""
+    side = int(rng.integers(SMALLEST, LARGEST + 1))
+    out = np.empty((SIDE, SIDE, 3), np.uint8)
+    for top in range(0, SIDE, side):
+        for left in range(0, SIDE, side):
+            example = examples[rng.integers(len(examples))]
+            y, x = rng.integers(np.subtract(example.shape[:2], side) + 1)
+            hole = out[top : top + side, left : left + side]
+            hole[:] = example[y : y + hole.shape[0], x : x + hole.shape[1]]
+    return out
+
+
+def measure(result: np.ndarray, examples: Sequence[np.ndarray]) -> list[float]:
+    """The `STATISTICS` of a result."""
+    copied = copying(result, examples)
+    return [
+        wasserstein_distance([result], examples),
+        gram_distance([result], examples),
+        copied.median_area,
+        copied.median_region,
+        *copied.shares,
+        max(copied.shares),
+    ]
+
+
+def show(title: str, values: Mapping[str, np.ndarray]) -> None:
+    """A table of means over pairs; but for shares, how often ours is the lower one."""
+    table = Table("statistic", *MAKERS, "below rust", "below tiling", title=title)
+    for place, statistic in enumerate(STATISTICS):
+        means = [f"{values[maker][:, place].mean():.4g}" for maker in MAKERS]
+        wins = [
+            f"{int((values['ours'][:, place] < values[other][:, place]).sum())}"
+            f" of {len(values['ours'])}"
+            for other in MAKERS[1:]
+        ]
+        is_share = statistic.startswith("share")
+        table.add_row(statistic, *means, *(["", ""] if is_share else wins))
+    Console().print(table)
+
+
+def figures(values: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Means over all pairs and, for the two distances, over even and odd ones."""
+    found = {}
+    for place, statistic in enumerate(STATISTICS):
+        for maker in MAKERS:
+            for name, chosen in PAIRS.items():
+                if name == "all" or place < 2:
+                    ending = "" if name == "all" else f"_{name}"
+                    mean = float(values[maker][chosen, place].mean())
+                    found[f"synthesis_{statistic}_{maker}{ending}"] = mean
+        if place < 2:
+            lower = values["ours"][:, place] < values["rust"][:, place]
+            found[f"synthesis_{statistic}_wins"] = float(lower.mean())
+    return found
+
+
+def _read(path: Path) -> np.ndarray:
+    with PIL.Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+if __name__ == "__main__":
+    main()
