@@ -45,12 +45,14 @@ lint: setup
 $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@echo "setting up $(BENCH): the project beside its peers"
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
-	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e . -r benchmarks/requirements.txt
+	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[cluster]' -r benchmarks/requirements.txt
+	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt --no-deps --force-reinstall \
+		opencv-contrib-python-headless
 	@touch $@
 
 bench: $(BENCH_STAMP)
 	@echo "running every benchmark beside its peers: under 15 minutes on two cores"
-	@for module in views probe; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
+	@for module in views probe imaging; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
 
 clean:
 	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache

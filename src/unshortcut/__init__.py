@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unshortcut.build.make import filter_data, texturize
     from unshortcut.data.open import open_data
     from unshortcut.demonstration import demo
     from unshortcut.models.load import load_model
@@ -22,24 +23,28 @@ _PLACES = {
     "demo": "unshortcut.demonstration",
     "embed": "unshortcut.probes.run",
     "export": "unshortcut.training.export",
+    "filter_data": "unshortcut.build.make",
     "load_model": "unshortcut.models.load",
     "load_recipe": "unshortcut.recipes.load",
     "open_data": "unshortcut.data.open",
     "pretrain": "unshortcut.training.pretrain",
     "probe": "unshortcut.probes.run",
     "show": "unshortcut.training.show",
+    "texturize": "unshortcut.build.make",
 }
 
 __all__ = [
     "demo",
     "embed",
     "export",
+    "filter_data",
     "load_model",
     "load_recipe",
     "open_data",
     "pretrain",
     "probe",
     "show",
+    "texturize",
 ]
 
 

@@ -4,18 +4,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 OnProgress = Callable[[int, int], None]
 
 
 @contextmanager
-def bar(console: Console, label: str, *, visible: bool = True) -> Iterator[OnProgress]:
-    """A bar that is told (done, total); nothing is drawn where there is no terminal."""
+def bar(
+    console: Console, label: str, *, visible: bool = True, unit: str | None = None
+) -> Iterator[OnProgress]:
+    """A bar that is told (done, total); nothing is drawn where there is no terminal.
+
+    With a `unit`, such as `images`, it also says how many of them are done a second.
+    """
     progress = Progress(
         TextColumn(label),
         BarColumn(),
         MofNCompleteColumn(),
+        *([] if unit is None else [_Rate(unit)]),
         TimeRemainingColumn(elapsed_when_finished=True),
         console=console,
         disable=not visible or not console.is_terminal,
@@ -24,3 +39,16 @@ def bar(console: Console, label: str, *, visible: bool = True) -> Iterator[OnPro
     task = progress.add_task(label, total=None)
     with progress:
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+class _Rate(ProgressColumn):
+    """`85.2 images/s`, over the last half minute, and over all when finished."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        rate = "" if speed is None else f"{speed:.1f} {self.unit}/s"
+        return Text(rate, style="progress.data.speed")

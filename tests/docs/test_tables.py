@@ -3,6 +3,7 @@
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from pydantic_core import PydanticUndefined
 
 import unshortcut.cli
 from tests.docs.markdown import ROOT, tables
+from unshortcut.build.operation import Operation
+from unshortcut.cli.filter import command as filter_command
 from unshortcut.data.named import NAMES
 from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES
 from unshortcut.data.shapes.source import COUNTS, FACTORS
@@ -28,7 +31,9 @@ from unshortcut.views.augmentation import Augmentation
 
 RECIPES = ROOT / "docs" / "recipes.md"
 DATA = ROOT / "docs" / "data.md"
+TEXTURE = ROOT / "docs" / "texture.md"
 REQUIRED = "required"
+OPERATIONS = find_all("unshortcut.build.operations", Operation)  # type: ignore[type-abstract]
 
 PARTS: dict[str, type] = {
     name: part
@@ -60,9 +65,9 @@ def plain(value: Any) -> Any:
     return TypeAdapter(Any).dump_python(value, mode="json")
 
 
-def documented(heading: str) -> dict[str, Any]:
+def documented(heading: str, document: Path = RECIPES) -> dict[str, Any]:
     """Key to default of a table of settings."""
-    rows = tables(RECIPES).get(heading, [])
+    rows = tables(document).get(heading, [])
     return {key.strip("`"): yaml.safe_load(default.strip("`")) for key, default, _ in rows}
 
 
@@ -79,6 +84,14 @@ def test_every_setting_of_a_part_is_documented_with_its_default(name: str) -> No
     assert all(field.default is not MISSING for field in fields(part))
     settings = part_to_mapping(part())
     assert documented(name) == {key: settings[key] for key in settings if key != "name"}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_method_of_filter_is_documented_with_its_settings(name: str) -> None:
+    settings = part_to_mapping(OPERATIONS[name]())
+    assert f"#### `{name}`" in TEXTURE.read_text(encoding="utf-8")
+    assert documented(name, TEXTURE) == {k: settings[k] for k in settings if k != "name"}
+    assert f"- {name}: " in (filter_command.__doc__ or ""), "--help lists it"
 
 
 def test_every_recipe_is_listed_with_the_figures_of_its_paper() -> None:

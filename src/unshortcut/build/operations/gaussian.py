@@ -1,0 +1,27 @@
+"""`gaussian`: blur, which takes the edges along with the texture; the papers' control."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.build.operation import Operation
+from unshortcut.data.source import Array
+from unshortcut.imaging.blur import gaussian_blur
+from unshortcut.views.augmentations._settings import as_range
+
+
+@dataclass(frozen=True)
+class Gaussian(Operation):
+    """A Gaussian blur with a standard deviation drawn uniformly."""
+
+    name: ClassVar[str] = "gaussian"
+
+    sigma: tuple[float, float] = (3.16, 4.47)
+    """Range of the standard deviation in pixels; the default is a variance of 10 to 20."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", as_range(self.name, "sigma", self.sigma, 0.0))
+
+    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+        return gaussian_blur(image, rng.uniform(*self.sigma))

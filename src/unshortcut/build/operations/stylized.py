@@ -1,0 +1,46 @@
+"""`stylized`: the shapes of an image with the texture of something else, as Stylized-ImageNet."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.build.operation import Operation
+from unshortcut.data.named import NAMES
+from unshortcut.data.open import DataSpec
+from unshortcut.data.source import Array
+from unshortcut.views.augmentations.texture_randomization import TextureRandomization
+
+
+@dataclass(frozen=True)
+class Stylized(Operation):
+    """Texture randomisation of every image, without a network or by AdaIN."""
+
+    name: ClassVar[str] = "stylized"
+
+    strength: float = 1.0
+    """From 0, the image as it is, to 1, all of its texture replaced."""
+    styles: str | None = None
+    """Style images: a folder, a tar file, shards or a name; None for procedural patterns."""
+    adain: str | None = None
+    """A file of AdaIN weights, which then stylise instead of the transfer without a network."""
+
+    def __post_init__(self) -> None:
+        # Workers on a cluster start in folders of their own.
+        if self.styles is not None and DataSpec.parse(self.styles).where not in NAMES:
+            object.__setattr__(self, "styles", _absolute(self.styles))
+        if self.adain is not None:
+            object.__setattr__(self, "adain", _absolute(self.adain))
+        self._augmentation()
+
+    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+        augmentation = self._augmentation()
+        return augmentation.apply(image, augmentation.sample(rng, *image.shape[:2]))
+
+    def _augmentation(self) -> TextureRandomization:
+        return TextureRandomization(self.strength, self.styles, self.adain, p=1.0)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())

@@ -1,0 +1,182 @@
+"""Shards: each is a tar file of samples in, and one of the same name out."""
+
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from unshortcut.build.copying import Copying
+from unshortcut.build.destination import Writer
+from unshortcut.build.job import Job, Outcome, attempt
+from unshortcut.build.origin import Shards
+from unshortcut.data.decode import EncodedImage
+from unshortcut.data.failures import Failure
+from unshortcut.data.shards import sample_key
+from unshortcut.data.tarfile_source import Member, index_tar, read_range
+from unshortcut.data.tree import IMAGE_EXTENSIONS
+from unshortcut.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The members of a shard that share a key; the first image among them is *the* image."""
+
+    key: str
+    members: tuple[Member, ...]
+    """In their order in the shard."""
+
+    @property
+    def image(self) -> Member | None:
+        for member in self.members:
+            if _ending(self, member).lower() in IMAGE_EXTENSIONS:
+                return member
+        return None
+
+
+class ShardJob(Job):
+    """Writes each shard anew; a unit is a shard, and appears when all of it is made.
+
+    A sample keeps its members but for the image; a sample whose image cannot be read is left out.
+    Members that belong to no image are kept.
+    """
+
+    def __init__(self, shards: Shards, copying: Copying, writer: Writer) -> None:
+        super().__init__(copying, writer)
+        self.shards = shards
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+    def images(self) -> int:
+        """As many in every shard as in the first that can be read; reading all takes too long."""
+        for path in self.shards.paths:
+            samples = attempt(path.name, partial(read_samples, path))
+            if not isinstance(samples, Failure):
+                return len(self) * sum(sample.image is not None for sample in samples)
+        return 0
+
+    def size(self, unit: int) -> int | None:
+        return self.shards.paths[unit].stat().st_size
+
+    def check(self) -> None:
+        pass  # shards of one name are refused when they are opened, members when they are written
+
+    def earlier(self, unit: int) -> Outcome | None:
+        path = self.shards.paths[unit]
+        target = self.writer.destination / path.name
+        if not target.is_file():
+            return None
+        there = attempt(path.name, lambda: {member.name for member in index_tar(target)})
+        samples = attempt(path.name, partial(read_samples, path))
+        if isinstance(there, Failure) or isinstance(samples, Failure):
+            return None
+        made, failures = 0, []
+        for sample in samples:
+            if sample.image is None:
+                continue
+            if self._copy_name(sample, sample.image) in there:
+                made += 1
+                continue
+            # It could not be read then; where it can be now, the shard is made again.
+            again = self._make(path, sample)
+            if not isinstance(again, Failure):
+                return None
+            failures.append(again)
+        return Outcome(made=made, failures=tuple(failures))
+
+    def run(self, unit: int) -> Iterator[Outcome]:
+        path = self.shards.paths[unit]
+        samples = attempt(path.name, partial(read_samples, path))
+        if isinstance(samples, Failure):
+            yield Outcome(seen=1, failures=(samples,))
+            return
+        self._check_names(path, samples)
+        made, failures = 0, []
+        with self.writer.open(path.name) as aside, aside.open("wb") as file:
+            with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive:
+                for sample in samples:
+                    contents = self._make(path, sample)
+                    if isinstance(contents, Failure):
+                        failures.append(contents)
+                        yield Outcome(seen=1)
+                        continue
+                    for name, content in zip(self._names(sample), contents, strict=True):
+                        _add(archive, name, content)
+                    if sample.image is not None:
+                        made += 1
+                        yield Outcome(seen=1)
+            file.flush()
+            os.fsync(file.fileno())
+        yield Outcome(made=made, failures=tuple(failures))
+
+    def _names(self, sample: Sample) -> list[str]:
+        """The names of all that is written of a sample: where both are kept, first the original."""
+        originals = [member.name for member in sample.members]
+        image = sample.image
+        if image is None:
+            return originals
+        marked = self.copying.marked_key(sample.key)
+        copies = [
+            self._copy_name(sample, image)
+            if member == image
+            else marked + member.name[len(sample.key) :]
+            for member in sample.members
+        ]
+        return originals + copies if self.copying.double else copies
+
+    def _make(self, path: Path, sample: Sample) -> list[bytes] | Failure:
+        """The contents that belong to `_names`."""
+        image = sample.image
+        identity = f"{path.name}/{_text(sample.members[0].name if image is None else image.name)}"
+
+        def make() -> list[bytes]:
+            originals = [read_range(path, m.offset, m.size) for m in sample.members]
+            if image is None:
+                return originals
+            place = sample.members.index(image)
+            copy = self.copying.copy(EncodedImage(originals[place]).pixels(), identity)
+            encoded = self.copying.encode(copy, self._copy_name(sample, image))
+            copies = [*originals[:place], encoded, *originals[place + 1 :]]
+            return originals + copies if self.copying.double else copies
+
+        return attempt(identity, make)
+
+    def _copy_name(self, sample: Sample, image: Member) -> str:
+        return self.copying.member_name(sample.key, _ending(sample, image))
+
+    def _check_names(self, path: Path, samples: list[Sample]) -> None:
+        """Raise `UsageError` where two members would have the same name."""
+        seen: set[str] = set()
+        for name in (name for sample in samples for name in self._names(sample)):
+            if name in seen:
+                raise UsageError(
+                    f"two members of {path.name} would be called {name}: rename one in the source "
+                    "or choose another --format"
+                )
+            seen.add(name)
+
+
+def read_samples(path: Path) -> list[Sample]:
+    """The samples of a shard in the order of their first members."""
+    members: dict[str, list[Member]] = {}
+    for member in index_tar(path):
+        members.setdefault(sample_key(member.name), []).append(member)
+    return [Sample(key, tuple(group)) for key, group in members.items()]
+
+
+def _ending(sample: Sample, member: Member) -> str:
+    return member.name[len(sample.key) + 1 :]
+
+
+def _text(name: str) -> str:
+    return os.fsencode(name).decode(errors="replace")
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    """A member that says nothing of when and by whom it was written."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    archive.addfile(info, io.BytesIO(content))

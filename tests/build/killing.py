@@ -1,0 +1,34 @@
+"""Processes that make data sets, to be killed on the way."""
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from unshortcut.build.manifest import MANIFEST
+
+PATIENCE = 60.0
+
+
+def start(make: Callable[..., Any], *arguments: Any, **settings: Any) -> BaseProcess:
+    """Call a function in a process of its own, which may have children."""
+    process = multiprocessing.get_context("fork").Process(
+        target=make, args=arguments, kwargs=settings
+    )
+    process.start()
+    return process
+
+
+def results(folder: Path) -> int:
+    """How many files have appeared in a folder besides its manifest."""
+    return sum(p.is_file() for p in folder.rglob("*") if ".partial" not in p.parts) - 1
+
+
+def wait_for(folder: Path, count: int, alive: Callable[[], bool]) -> None:
+    """Wait until `count` results are there, or the process has ended."""
+    deadline = time.monotonic() + PATIENCE
+    while alive() and not ((folder / MANIFEST).exists() and results(folder) >= count):
+        assert time.monotonic() < deadline, "nothing appears"
+        time.sleep(0.001)
