@@ -214,3 +214,15 @@ class TestApart:
             tiles = draw_tiles(generator(seed), 20, 20, patch=(7, 7), size=(20, 20), overlap=False)
             seen |= set(places(tiles))
         assert len(seen) == 14 * 14
+
+
+def test_a_batch_can_be_tiled_into_memory_that_is_there() -> None:
+    for kind in (torch.contiguous_format, torch.channels_last):
+        images = torch.rand(4, 3, 20, 24).to(memory_format=kind)
+        tiles = draw_tiles(np.random.default_rng(0), 20, 24, patch=(3, 9), size=(16, 18), count=4)
+        out = torch.empty(4, 3, 16, 18).to(memory_format=kind)
+        assert tile_patches_batch(images, tiles, out=out) is out
+        assert torch.equal(out, _by_index(images, tiles))
+        for wrong in (out[:, :, :15], out.double(), out.transpose(2, 3)):
+            with pytest.raises(ValueError, match="out must be"):
+                tile_patches_batch(images, tiles, out=wrong)
