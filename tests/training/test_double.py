@@ -2,18 +2,24 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import PIL.Image
 import pytest
+import torch
+from lightning.pytorch import Callback, Trainer
 
 from tests.small import TINY_RECIPE
 from unshortcut import pretrain
+from unshortcut.data.copies import MANIFEST, open_copy
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.files import write_json
+from unshortcut.models.card import WEIGHTS_FILE, read_weights
 from unshortcut.training.logs import read_log
-from unshortcut.training.online_knn import knn_data
+from unshortcut.training.online_knn import KnnData, knn_data
 
 
 @pytest.fixture
@@ -67,9 +73,76 @@ def test_a_copy_that_is_not_there_is_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_progress_is_measured_on_images_and_never_on_copies(photos: Path) -> None:
-    source = open_data(photos)
-    shown = knn_data(str(photos), source, seed=0)
+def test_progress_is_measured_on_images_and_never_on_copies(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[KnnData | None] = []
+
+    def recorded(*arguments: Any) -> KnnData | None:
+        asked.append(knn_data(*arguments))
+        return asked[-1]
+
+    monkeypatch.setattr("unshortcut.training.pretrain.knn_data", recorded)
+    sets = [f"data.double={tmp_path / 'copy'}", "training.knn_epochs=1"]
+    pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=sets)
+    (shown,) = asked
     assert shown is not None
     names = [s.identity(i) for s in (shown.bank, shown.queries) for i in range(len(s))]
+    source = open_data(photos)
     assert sorted(names) == sorted(source.identity(i) for i in range(len(source)))
+
+
+@pytest.mark.parametrize("kind", ["double", "from_copy"])
+def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(
+    photos: Path, tmp_path: Path, kind: str
+) -> None:
+    copy = tmp_path / "copy"
+    views = f"[{{name: random_resized_crop}}, {{name: from_copy, path: {copy}}}]"
+    change = f"data.double={copy}" if kind == "double" else f"views.augmentations={views}"
+    sets = ["data.batch_size=16", change]
+    whole = pretrain(TINY_RECIPE, photos, tmp_path / "whole", sets=sets)
+
+    class Cut(Callback):
+        def on_train_batch_start(self, trainer: Trainer, *_: Any) -> None:
+            if trainer.global_step == 3:
+                raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unshortcut.training.fit.StopGracefully", lambda *_: Cut())
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            pretrain(TINY_RECIPE, photos, tmp_path / "cut", sets=sets)
+    cut = pretrain(TINY_RECIPE, photos, tmp_path / "cut", sets=sets, resume=True)
+    first, second = (read_weights(run.folder / WEIGHTS_FILE) for run in (whole, cut))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_doubled_set_or_an_unfinished_one_is_no_copy(photos: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    for said, message in (
+        ({"double": True, "finished": True}, "is a doubled set"),
+        ({"double": False, "finished": False}, "is not finished"),
+    ):
+        write_json(copy / MANIFEST, said)
+        open_copy.cache_clear()
+        with pytest.raises(UsageError, match=message):
+            pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.double={copy}"])
+
+
+def test_copies_of_another_size_are_refused_before_anything_is_written(
+    photos: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    for path in photos.rglob("*.png"):
+        (small / path.relative_to(photos)).parent.mkdir(parents=True, exist_ok=True)
+        PIL.Image.open(path).resize((16, 16)).save(small / path.relative_to(photos))
+    views = f"[{{name: random_resized_crop}}, {{name: from_copy, path: {small}}}]"
+    with pytest.raises(UsageError, match="its copy is 16 × 16 pixels, it is 32 × 32"):
+        pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"views.augmentations={views}"])
+    assert not (tmp_path / "run").exists()
+
+
+def test_copies_of_copies_are_refused(photos: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    views = f"views.augmentations=[{{name: from_copy, path: {copy}}}]"
+    with pytest.raises(UsageError, match="copies have no copies"):
+        pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[views, f"data.double={copy}"])

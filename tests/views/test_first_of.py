@@ -31,16 +31,16 @@ def test_the_second_is_applied_only_where_the_first_is_not() -> None:
     assert either.apply(PICTURE, None) is PICTURE
 
 
-def test_an_alternative_draws_the_same_whatever_those_before_it_decide() -> None:
-    def blur_draw(p: float) -> float:
+def test_what_is_drawn_after_it_does_not_depend_on_which_was_chosen() -> None:
+    def draw_after(p: float) -> float:
         first = {"name": "solarize", "p": p}
-        always = {"name": "gaussian_blur", "p": 1.0}
-        either = make_augmentation("first_of", {"augmentations": [first, always]})
-        place, sigma = either.sample(generator(3), 40, 48)
-        assert place == 1
+        either = make_augmentation("first_of", {"augmentations": [first, {**BLUR, "p": 1.0}]})
+        always = make_augmentation("gaussian_blur", {"p": 1.0})
+        choice, sigma = Pipeline([either, always]).sample(generator(3), 40, 48)
+        assert choice[0] == (0 if p else 1)
         return float(sigma)
 
-    assert blur_draw(0.0) == blur_draw(1e-9)
+    assert draw_after(0.0) == draw_after(1.0)
 
 
 def test_a_recipe_fills_the_size_of_an_alternative_and_writes_it_out_again() -> None:

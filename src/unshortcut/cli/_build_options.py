@@ -64,7 +64,7 @@ def settings_of(sets: list[str]) -> dict[str, Any]:
 
 def report(made: "Made", command: str, source: str, seed: int, json: Path | None) -> None:
     """Say in two lines what a run did, and write it as JSON where asked to."""
-    from unshortcut.build.manifest import MANIFEST
+    from unshortcut.data.copies import MANIFEST
     from unshortcut.result import write_result
 
     if json is not None:

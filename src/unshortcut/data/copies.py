@@ -4,21 +4,28 @@
 """
 
 import hashlib
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from unshortcut.data import tree
 from unshortcut.data.decode import EncodedImage
-from unshortcut.data.encoded import check_header
+from unshortcut.data.encoded import Names, check_header
 from unshortcut.data.folder import FolderSource, image_paths, read_file
 from unshortcut.data.joined import Joined
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
 from unshortcut.data.source import BadImageError, Image, ImageSource
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tree
 from unshortcut.errors import UsageError
+
+MANIFEST = "unshortcut.json"
+"""The file in a copy that says how it was made."""
 
 Format = Literal["jpeg", "png"]
 _ENDINGS: Mapping[Format, tuple[str, ...]] = {
@@ -80,12 +87,13 @@ class TarCopy(Copy):
     def __init__(self, where: str, source: TarSource) -> None:
         super().__init__(where)
         self.source = source
-        self.place = {source.identity(index): index for index in range(len(source))}
+        self.places = _Places([source.identity(index) for index in range(len(source))])
 
     def read(self, identity: str, limit: int | None = None) -> bytes:
         for name in _candidates(identity):
-            if name in self.place:
-                return self.source.read(self.place[name], limit)
+            place = self.places.find(name)
+            if place is not None:
+                return self.source.read(place, limit)
         raise self.missing()
 
     def fingerprint(self) -> str:
@@ -98,16 +106,31 @@ class ShardsCopy(Copy):
     def __init__(self, where: str, source: TarSource) -> None:
         super().__init__(where)
         self.source = source
-        self.place = {sample_key(source.identity(i)): i for i in range(len(source))}
+        self.places = _Places([sample_key(source.identity(i)) for i in range(len(source))])
 
     def read(self, identity: str, limit: int | None = None) -> bytes:
-        place = self.place.get(sample_key(identity))
+        place = self.places.find(sample_key(identity))
         if place is None:
             raise self.missing()
         return self.source.read(place, limit)
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
+
+
+class _Places:
+    """Positions by name in a few bytes each, which forked workers share; a dict they would copy."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        order = sorted(range(len(names)), key=names.__getitem__)
+        self._names = Names([names[i] for i in order])
+        self._order = np.array(order, dtype=np.int64)
+
+    def find(self, name: str) -> int | None:
+        place = bisect_left(self._names, name)
+        if place < len(self._names) and self._names[place] == name:
+            return int(self._order[place])
+        return None
 
 
 @lru_cache(maxsize=8)
@@ -117,14 +140,29 @@ def open_copy(where: str) -> Copy:
         raise UsageError("a copy of the data set is asked for, and its path is not given")
     path = Path(where).expanduser()
     if path.is_dir():
+        _check_manifest(path)
         return FolderCopy(str(path))
     if is_shard_pattern(where):
-        return ShardsCopy(where, open_shards(expand(where)))
+        shards = expand(where)
+        _check_manifest(shards[0].parent)
+        return ShardsCopy(where, open_shards(shards))
     if not path.is_file() or not is_tar(path):
         raise UsageError(f"there is no copy of a data set at {where}: no folder, no tar file")
+    _check_manifest(path.parent)
     if holds_samples(path):
         return ShardsCopy(where, open_shards([path]))
     return TarCopy(where, open_tree(path))
+
+
+def open_beside(copy: Copy, identity: str, image: Image) -> Image:
+    """The copy of an image, which must have its size. Raises `BadImageError`."""
+    found = copy.image(identity)
+    if (found.height, found.width) != (image.height, image.width):
+        raise BadImageError(
+            f"its copy is {found.width} × {found.height} pixels, "
+            f"it is {image.width} × {image.height}"
+        )
+    return found
 
 
 class Copied(ImageSource):
@@ -155,9 +193,33 @@ class Copied(ImageSource):
         return hashlib.sha256(both.encode()).hexdigest()
 
 
+class CopiedAlike(Copied):
+    """The same, where a copy must have the size of its original."""
+
+    def image(self, index: int) -> Image:
+        return open_beside(self.copy, self.source.identity(index), self.source.image(index))
+
+
 def doubled(source: ImageSource, where: str) -> Joined:
     """A source and its copy, as the papers double their data: first the images, then the copies."""
     return Joined(source, Copied(source, open_copy(where)))
+
+
+def _check_manifest(folder: Path) -> None:
+    """Refuse a folder that is no copy, or not yet a whole one, by what it says of itself."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return  # a copy that was made otherwise
+    if not isinstance(manifest, dict):
+        return
+    if manifest.get("double"):
+        raise UsageError(
+            f"{folder} is a doubled set, which holds the originals too: it is no copy to put "
+            "beside the data, but data of its own"
+        )
+    if manifest.get("finished") is False:
+        raise UsageError(f"{folder} is not finished: the command that makes it goes on with it")
 
 
 def _candidates(identity: str) -> tuple[str, ...]:

@@ -35,8 +35,6 @@ DECODER: tuple[Convolution | str, ...] = (
     (18, 128, 128, 3), "relu", (21, 128, 64, 3), "relu", "double",
     (25, 64, 64, 3), "relu", (28, 64, 3, 3),
 )  # fmt: skip
-SMALLEST = 8
-"""Pixels of a side: three poolings leave one."""
 _EPSILON = 1e-5
 
 
@@ -48,7 +46,7 @@ class AdaIN:
 
     @torch.no_grad()
     def stylise(self, image: Array, style: Array, alpha: float = 1.0) -> Array:
-        """The image in the style of another; both uint8 (h, w, 3), each of any size from 8 px.
+        """The image in the style of another; both uint8 (h, w, 3), of any size.
 
         `alpha` mixes the features: at 0 they are the image's own, at 1 they have the statistics of
         the style's.
@@ -140,15 +138,10 @@ def _shapes() -> dict[str, tuple[int, ...]]:
 
 
 def _tensor(image: Array) -> Tensor:
-    """(1, 3, h, w) in 0..1, padded on the right and below to multiples of 8 by reflection."""
+    """(1, 3, h, w) in 0..1, mirrored on the right and below to multiples of 8."""
     height, width = image.shape[:2]
-    if min(height, width) < SMALLEST:
-        raise ValueError(
-            f"AdaIN needs images of at least {SMALLEST} pixels, not {height} × {width}"
-        )
-    tensor = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)[None]
-    tensor = tensor.to(torch.float32) / 255
-    return F.pad(tensor, (0, -width % 8, 0, -height % 8), mode="reflect")
+    padded = np.pad(image, ((0, -height % 8), (0, -width % 8), (0, 0)), mode="reflect")
+    return torch.from_numpy(padded).permute(2, 0, 1)[None].to(torch.float32) / 255
 
 
 def _reflected(x: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from unshortcut.data.copies import Copied, Copy, doubled, open_copy
+from unshortcut.data.copies import Copied, CopiedAlike, Copy, doubled, open_copy
 from unshortcut.data.failures import Failure, FailureLog
 from unshortcut.data.joined import Joined
 from unshortcut.data.loader import check_batch
@@ -83,6 +83,8 @@ def pretrain(
         raise UsageError("the recipe names no data; say which with --data")
     source = open_data(spec if isinstance(spec, ImageSource) else str(spec))
     copies = [open_copy(where) for where in settings.view_plan().copies()]
+    if copies and settings.data.double is not None:
+        raise UsageError("data.double and from_copy exclude each other: copies have no copies")
     check_batch(len(source), settings.data.batch_size)
     machine.check_shares(settings.data.batch_size, settings.training.accumulate)
     usable, bad = _look_at(source, settings.seed, console, leads)
@@ -90,6 +92,9 @@ def pretrain(
     knn_images = knn_data(
         spec if isinstance(spec, ImageSource) else str(spec), usable, settings.seed
     )
+    for copy in copies:
+        _, missing = _look_at(CopiedAlike(usable, copy), settings.seed, console, leads)
+        bad = (*bad, *missing)
     if settings.data.double is not None:
         source = doubled(source, settings.data.double)
         twins, bad_twins = _look_at(

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from unshortcut.data.copies import open_copy
-from unshortcut.data.source import BadImageError, Image
+from unshortcut.data.copies import open_beside, open_copy
+from unshortcut.data.source import Image
 from unshortcut.views.augmentation import Array, Pipeline
 
 
@@ -39,13 +39,7 @@ class Making:
     def _open(self, copy: str | None) -> Image:
         if copy is None:
             return self.image
-        image = open_copy(copy).image(self.identity)
-        if (image.height, image.width) != (self.image.height, self.image.width):
-            raise BadImageError(
-                f"its copy is {image.width} × {image.height} pixels, "
-                f"it is {self.image.width} × {self.image.height}"
-            )
-        return image
+        return open_beside(open_copy(copy), self.identity, self.image)
 
 
 class ViewMaker(ABC):

@@ -6,32 +6,51 @@ import numpy as np
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from unshortcut.data.source import ImageSource
+from unshortcut.data.source import BadImageError, ImageSource
+from unshortcut.errors import RunError
 from unshortcut.randomness import generator
 from unshortcut.views.augmentation import Array
 from unshortcut.views.plan import ViewPlan
 
 _GAP, _TITLE = 6, 22
+_PASSED_OVER = 100
 _BACKGROUND, _INK = (255, 255, 255), (40, 40, 40)
 
 
 def view_sheet(
     source: ImageSource, plan: ViewPlan, seed: int, *, images: int = 6, draws: int = 3
 ) -> PillowImage.Image:
-    """A row an image: the image itself, then every view of the plan, `draws` times."""
-    chosen = generator(seed, "sheet").permutation(len(source))[:images]
+    """A row an image: the image itself, then every view of the plan, `draws` times.
+
+    Images that cannot be read are passed over, unless none of many can.
+    """
     rows: list[list[Array]] = []
     titles = ["image"]
-    for index in chosen:
-        image = source.image(int(index))
-        row = [image.pixels()]
-        titles = ["image"]
-        for epoch in range(draws):
-            views = plan(image, source.identity(int(index)), seed, epoch, int(index))
-            row += list(views.values())
-            titles += list(views)
+    reason = BadImageError("there are no images")
+    for index in generator(seed, "sheet").permutation(len(source))[: images + _PASSED_OVER]:
+        try:
+            titles, row = _row(source, plan, seed, int(index), draws)
+        except BadImageError as error:
+            reason = error
+            continue
         rows.append(row)
+        if len(rows) == images:
+            break
+    if not rows:
+        raise RunError(f"no view can be made; the last image failed: {reason}")
     return sheet(rows, titles)
+
+
+def _row(
+    source: ImageSource, plan: ViewPlan, seed: int, index: int, draws: int
+) -> tuple[list[str], list[Array]]:
+    image = source.image(index)
+    titles, row = ["image"], [image.pixels()]
+    for epoch in range(draws):
+        views = plan(image, source.identity(index), seed, epoch, index)
+        titles += list(views)
+        row += list(views.values())
+    return titles, row
 
 
 def sheet(
