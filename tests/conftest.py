@@ -15,3 +15,8 @@ def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNSHORTCUT_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ray's tests come last: its threads stay in the process, and forks beside them may hang."""
+    items.sort(key=lambda item: item.path.name == "test_ray.py")

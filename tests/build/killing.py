@@ -1,6 +1,7 @@
 """Processes that make data sets, to be killed on the way."""
 
 import multiprocessing
+import os
 import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
@@ -22,8 +23,9 @@ def start(make: Callable[..., Any], *arguments: Any, **settings: Any) -> BasePro
 
 
 def results(folder: Path) -> int:
-    """How many files have appeared in a folder besides its manifest."""
-    return sum(p.is_file() for p in folder.rglob("*") if ".partial" not in p.parts) - 1
+    """How many files have appeared in a folder besides its manifest, while others write to it."""
+    walk = os.walk(folder)  # which, unlike pathlib's, passes over folders that vanish
+    return sum(len(files) for place, _, files in walk if ".partial" not in place) - 1
 
 
 def wait_for(folder: Path, count: int, alive: Callable[[], bool]) -> None:

@@ -26,21 +26,20 @@ def encoded(number: int, kind: str = "JPEG", height: int = 40, width: int = 48) 
     return buffer.getvalue()
 
 
-def write_tree(root: Path, names: Iterable[str]) -> Path:
+def write_tree(root: Path, names: Iterable[str], height: int = 40, width: int = 48) -> Path:
     """A folder with a picture for each name, encoded as the name says."""
     kinds = {".jpg": "JPEG", ".JPEG": "JPEG", ".webp": "WEBP", ".bmp": "BMP", ".png": "PNG"}
     for number, name in enumerate(names):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encoded(number, kinds.get(path.suffix, "JPEG")))
+        path.write_bytes(encoded(number, kinds.get(path.suffix, "JPEG"), height, width))
     return root
 
 
-def plain_tree(root: Path, count: int) -> Path:
+def plain_tree(root: Path, count: int, height: int = 40, width: int = 48) -> Path:
     """A folder of `count` JPEGs in two splits and three classes."""
-    return write_tree(
-        root, [f"{('train', 'val')[i % 2]}/c{i % 3}/{i:03d}.jpg" for i in range(count)]
-    )
+    names = [f"{('train', 'val')[i % 2]}/c{i % 3}/{i:03d}.jpg" for i in range(count)]
+    return write_tree(root, names, height, width)
 
 
 def write_shards(root: Path, shards: int, samples: int) -> str:

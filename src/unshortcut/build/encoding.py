@@ -46,16 +46,20 @@ def encode(image: Array, kind: Format, quality: int) -> bytes:
     return bytes(content.tobytes())
 
 
-def is_whole(path: Path) -> bool:
+def is_whole(path: str | Path) -> bool:
     """Whether a JPEG or PNG file of ours is there up to its last byte.
 
     Copies are not synced to the disk one by one, which would take longer than making them; after
     a power cut a file can be shorter than it was written.
     """
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - len(_PNG_END)))
-            return file.read().endswith((_JPEG_END, _PNG_END))
+        descriptor = os.open(path, os.O_RDONLY)
     except OSError:
         return False
+    try:
+        start = max(0, os.fstat(descriptor).st_size - len(_PNG_END))
+        return os.pread(descriptor, len(_PNG_END), start).endswith((_JPEG_END, _PNG_END))
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)

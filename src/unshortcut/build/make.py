@@ -7,8 +7,8 @@ from rich.console import Console
 
 from unshortcut.build.copying import Copying
 from unshortcut.build.encoding import Wanted
+from unshortcut.build.opening import Data
 from unshortcut.build.operation import Operation, make_operation
-from unshortcut.build.origin import Data
 from unshortcut.build.run import Engine, Made, make
 from unshortcut.errors import UsageError
 from unshortcut.parts import build

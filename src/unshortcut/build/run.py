@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,8 @@ from unshortcut.build.destination import Writer, check_destination, sole_writer
 from unshortcut.build.job import Job, Outcome, Tally
 from unshortcut.build.local import run_local
 from unshortcut.build.manifest import Manifest
-from unshortcut.build.origin import Data, Shards, open_origin
+from unshortcut.build.opening import Data, open_origin
+from unshortcut.build.origin import Shards
 from unshortcut.build.ray_engine import import_ray, run_ray
 from unshortcut.build.shard_job import ShardJob
 from unshortcut.build.stopping import Stopped, signals_stop
@@ -37,6 +39,8 @@ Run = Callable[[Job, Units], Generator[Outcome]]
 
 _THREADS = 16
 _LARGEST_LOOK = 1024
+_SLOW_LOOK = 2e-4
+"""Seconds a unit from which on it is the file system that is waited for."""
 _SIZED = 1000
 """Of so many files the size is asked to estimate that of all."""
 
@@ -154,9 +158,14 @@ def _look(job: Job) -> tuple[Units, Tally]:
     parts = np.split(_all(job), range(size, len(job), size))
     pending: list[int] = []
     found = Tally()
-    pool = ThreadPoolExecutor(_THREADS)
+    start = time.perf_counter()
+    first = _look_at(job, parts[0])
+    waits = time.perf_counter() - start > _SLOW_LOOK * len(parts[0])
+    # On a local disk threads would only be in each other's way.
+    pool = ThreadPoolExecutor(_THREADS if waits else 1)
     try:
-        for part, answers in zip(parts, pool.map(partial(_look_at, job), parts), strict=True):
+        others = pool.map(partial(_look_at, job), parts[1:])
+        for part, answers in zip(parts, chain([first], others), strict=True):
             for unit, earlier in zip(part.tolist(), answers, strict=True):
                 if earlier is None:
                     pending.append(unit)
