@@ -8,9 +8,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from unshortcut.build.manifest import MANIFEST
+from unshortcut.data.copies import MANIFEST
 
-PATIENCE = 60.0
+PATIENCE = 240.0
+"""Seconds; a busy machine may take long to start a program."""
 
 
 def start(make: Callable[..., Any], *arguments: Any, **settings: Any) -> BaseProcess:

@@ -2,14 +2,17 @@
 
 import json
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.build.sets import digests, encoded, plain_tree, write_tree
+from tests.data.images import write_tar
 from unshortcut.build.destination import sole_writer
 from unshortcut.build.make import filter_data, texturize
-from unshortcut.build.manifest import MANIFEST
+from unshortcut.data.copies import MANIFEST
 from unshortcut.errors import RunError, UsageError
 
 
@@ -261,3 +264,54 @@ def test_the_current_folder_may_change_between_runs(
     filter_data("in", "out", "gaussian")
     os.chdir(source)
     assert filter_data(".", "../out", "gaussian").kept == 8
+
+
+def test_an_image_that_changed_after_its_copy_was_made_is_copied_again(
+    source: Path, out: Path, tmp_path: Path
+) -> None:
+    images = sorted(source.rglob("*.jpg"))
+    an_hour_ago = time.time() - 3600
+    for path in (*images, *out.rglob("*.jpg")):
+        os.utime(path, (an_hour_ago, an_hour_ago))
+    images[0].write_bytes(encoded(99))
+    os.utime(images[1], (time.time() + 3600,) * 2)  # a wrong clock says nothing
+    made = filter_data(source, out, "gaussian")
+    assert (made.made, made.kept) == (1, 7)
+    filter_data(source, tmp_path / "whole", "gaussian")
+    assert digests(out) == digests(tmp_path / "whole")
+
+
+def test_what_another_run_wrote_while_this_one_waited_is_looked_at(
+    source: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    refused: list[str] = []
+
+    def make() -> None:
+        try:
+            filter_data(source, out, "gaussian", workers=1)
+        except UsageError as error:
+            refused.append(str(error))
+
+    waiting = threading.Thread(target=make)
+    with sole_writer(out):
+        waiting.start()
+        time.sleep(0.5)
+        (out / "theirs.jpg").write_bytes(encoded(0))
+    waiting.join()
+    assert refused and "holds other files" in refused[0]
+    assert [path.name for path in out.iterdir()] == ["theirs.jpg"]
+
+
+def test_names_that_would_be_too_long_are_refused_before_any_work(tmp_path: Path) -> None:
+    source = write_tree(tmp_path / "in", [f"{'n' * 251}.bmp"])
+    with pytest.raises(UsageError, match="longer than a name may be"):
+        filter_data(source, tmp_path / "out", "gaussian")
+    assert not (tmp_path / "out").exists()
+
+
+def test_shards_without_images_are_told(tmp_path: Path) -> None:
+    write_tar(tmp_path / "s-0.tar", {"a.cls": b"1"})
+    with pytest.raises(RunError, match="no images in"):
+        filter_data(tmp_path / "s-0.tar", tmp_path / "out", "gaussian")

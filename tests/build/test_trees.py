@@ -11,9 +11,8 @@ from tests.build.sets import digests, encoded, pixels, plain_tree, write_tree
 from tests.data.bad_folder import make_bad_folder
 from tests.data.images import write_tar
 from unshortcut.build.make import filter_data, texturize
-from unshortcut.build.manifest import MANIFEST
 from unshortcut.build.operation import make_operation
-from unshortcut.data.copies import open_copy
+from unshortcut.data.copies import MANIFEST, open_copy
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unshortcut.build.manifest import MANIFEST
+from unshortcut.data.copies import MANIFEST
 from unshortcut.errors import RunError, UsageError
 from unshortcut.files import PARTIAL_SUFFIX
 

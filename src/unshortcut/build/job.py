@@ -1,5 +1,6 @@
 """The work of making a data set, in units that any worker can do: the same on every engine."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
@@ -92,6 +93,14 @@ class Job(ABC):
     @abstractmethod
     def run(self, unit: int) -> Iterator[Outcome]:
         """Make a unit; tells of each image as it is seen, and what became of all at the end."""
+
+
+def is_outdated(copy: int, source: int) -> bool:
+    """Whether a source was written after its copy, by their times in nanoseconds.
+
+    A source from the future comes from a clock that was wrong, and tells nothing.
+    """
+    return copy < source <= time.time_ns()
 
 
 def run_units(job: Job, units: Iterable[int]) -> Iterator[Outcome]:

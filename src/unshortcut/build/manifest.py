@@ -11,12 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from unshortcut.data.copies import MANIFEST
 from unshortcut.data.failures import Failure
 from unshortcut.errors import UsageError
 from unshortcut.files import write_json
 from unshortcut.result import versions
 
-MANIFEST = "unshortcut.json"
 _PACKAGES = ("numba", "pillow", "simplejpeg")
 _ABOUT = ("counts", "failures", "finished")
 
@@ -41,7 +41,7 @@ class Manifest:
     def finished(self) -> bool:
         return self.before is not None and self.before.get("finished") is True
 
-    def check(self) -> None:
+    def check(self, *, warn: bool = True) -> None:
         """Raise `UsageError` where the destination was made otherwise; warn of new versions."""
         if self.before is None:
             return
@@ -66,7 +66,7 @@ class Manifest:
             for name, number in self.versions.items()
             if old.get(name) != number
         ]
-        if new:
+        if new and warn:
             warnings.warn(
                 f"{self.path.parent} was begun with other versions of {', '.join(new)}; the "
                 "images made now may differ from those by rounding",

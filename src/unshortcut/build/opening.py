@@ -55,8 +55,10 @@ def _shards(name: str, paths: list[Path], spec: DataSpec) -> Shards:
         raise UsageError(f"shards have no splits: name those of '{spec.split}' instead")
     seen: dict[str, Path] = {}
     for path in paths:
-        if not path.is_file() or not is_tar(path):
+        if not path.is_file():
             raise UsageError(f"no such shard: {path}")
+        if not is_tar(path):
+            raise UsageError(f"{path} is no tar file, and so no shard")
         if path.name in seen:
             raise UsageError(f"{seen[path.name]} and {path} would both become {path.name}")
         seen[path.name] = path

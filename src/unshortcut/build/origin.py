@@ -61,6 +61,18 @@ class Tree:
                 return None
         return None
 
+    def modified(self, index: int) -> int:
+        """When the file of an image was last written, in nanoseconds; 0 where nothing tells."""
+        source, place = self._place(index)
+        try:
+            if isinstance(source, TarSource):
+                return source.archives[int(source.archive[place])].stat().st_mtime_ns
+            if isinstance(source, FolderSource):
+                return (source.root / source.names[place]).stat().st_mtime_ns
+        except OSError:
+            pass  # what reads it will say so
+        return 0
+
     def has_files(self, index: int) -> bool:
         """Whether an image is a file, and not drawn or kept in memory."""
         return isinstance(self._place(index)[0], EncodedSource)

@@ -92,8 +92,7 @@ def make(
     folder = Path(destination).expanduser().absolute()
     origin = open_origin(source)
     check_destination(folder, origin.places())
-    manifest = Manifest(folder, command, origin.name, copying.parameters())
-    manifest.check()
+    Manifest(folder, command, origin.name, copying.parameters()).check()
     writer = Writer(folder)
     job: Job
     if isinstance(origin, Shards):
@@ -106,11 +105,13 @@ def make(
     console = console or Console(stderr=True)
     try:
         with sole_writer(folder), signals_stop():
+            # Looked at again: another run may have written there until now.
+            check_destination(folder, ())
+            manifest = Manifest(folder, command, origin.name, copying.parameters())
+            manifest.check(warn=False)
             return _run(job, manifest, run, console, command)
     except Stopped as stopped:
-        raise InterruptedRunError(
-            "stopped before the first image; the same command starts again", stopped.number
-        ) from None
+        raise InterruptedRunError("stopped; the same command goes on", stopped.number) from None
 
 
 def _engine(engine: Engine, workers: int | None, address: str | None) -> Run:
@@ -141,6 +142,8 @@ def _run(job: Job, manifest: Manifest, run: Run, console: Console, label: str) -
     finally:
         job.writer.clean_up()
     made, failures = earlier.made + now.made, sorted(earlier.failures + now.failures)
+    if made == 0 and not failures:
+        raise RunError(f"there are no images in {manifest.identity['source']}")
     if made == 0:
         path, reason = failures[0]
         raise RunError(f"none of the {len(failures)} images could be read; {path}: {reason}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unshortcut.build.copying import Copying
 from unshortcut.build.destination import Writer
-from unshortcut.build.job import Job, Outcome, attempt
+from unshortcut.build.job import Job, Outcome, attempt, is_outdated
 from unshortcut.build.origin import Shards
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.failures import Failure
@@ -68,6 +68,8 @@ class ShardJob(Job):
         path = self.shards.paths[unit]
         target = self.writer.destination / path.name
         if not target.is_file():
+            return None
+        if is_outdated(target.stat().st_mtime_ns, path.stat().st_mtime_ns):
             return None
         there = attempt(path.name, lambda: {member.name for member in index_tar(target)})
         samples = attempt(path.name, partial(read_samples, path))

@@ -1,5 +1,6 @@
 """A tree of images: each is a file in, and a file at the same place out."""
 
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -7,11 +8,14 @@ import numpy as np
 from unshortcut.build.copying import Copying
 from unshortcut.build.destination import Writer
 from unshortcut.build.encoding import encode, is_whole
-from unshortcut.build.job import Job, Outcome, attempt
+from unshortcut.build.job import Job, Outcome, attempt, is_outdated
 from unshortcut.build.origin import Tree
 from unshortcut.data.copies import copy_name
 from unshortcut.data.failures import Failure
 from unshortcut.errors import UsageError
+
+_LONGEST_NAME = 255
+"""Bytes, on the file systems in use."""
 
 
 class TreeJob(Job):
@@ -31,6 +35,12 @@ class TreeJob(Job):
         return self.tree.size(unit)
 
     def check(self) -> None:
+        for name in self._all_names():
+            if len(os.fsencode(name.rpartition("/")[2])) > _LONGEST_NAME:
+                raise UsageError(
+                    f"the copy would be called {name}, which is longer than a name may be; "
+                    "rename its original"
+                )
         # Sorted hashes tell whether any two names are equal in 8 bytes a name.
         hashes = np.fromiter((hash(name) for name in self._all_names()), np.int64)
         hashes.sort()
@@ -49,7 +59,10 @@ class TreeJob(Job):
     def earlier(self, unit: int) -> Outcome | None:
         copy, original = self._names(unit)
         # Joined as text: pathlib would take longer than the look at the file.
-        if not is_whole(f"{self.writer.destination}/{copy}"):
+        place = f"{self.writer.destination}/{copy}"
+        if not is_whole(place):
+            return None
+        if is_outdated(os.stat(place).st_mtime_ns, self.tree.modified(unit)):  # noqa: PTH116
             return None
         if original is not None and not self._is_whole_original(unit, original):
             return None
