@@ -54,9 +54,9 @@ AddressOption = Annotated[
 
 def settings_of(sets: list[str]) -> dict[str, Any]:
     """The settings that `--set KEY=VALUE` gives."""
+    from unshortcut.plain_yaml import parse_set
+
     settings: dict[str, Any] = {}
-    if sets:
-        from unshortcut.recipes.load import parse_set  # which takes seconds
     for change in sets:
         settings |= parse_set(change)
     return settings

@@ -51,8 +51,8 @@ def command(
     Settings of the readout are chosen on a held-out part of train, never on a test split.
     """
     from unshortcut.models.load import load_model
+    from unshortcut.plain_yaml import parse_set
     from unshortcut.probes.run import probe
-    from unshortcut.recipes.load import parse_set
     from unshortcut.result import write_result
 
     loaded = load_model(

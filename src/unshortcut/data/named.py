@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torchvision
 from numpy.typing import NDArray
 
 from unshortcut.data.folder import FolderSource
@@ -165,6 +164,8 @@ def open_named(name: str, split: str | None, options: Mapping[str, Any]) -> Imag
 
 
 def _load(name: str, maker: str, arguments: Mapping[str, Any]) -> Any:
+    import torchvision  # which takes seconds
+
     make = getattr(torchvision.datasets, maker)
     root = cache_folder() / "datasets"
     try:

@@ -10,6 +10,7 @@ import yaml
 
 from unshortcut.errors import UsageError, unknown
 from unshortcut.parts import build
+from unshortcut.plain_yaml import PlainLoader, parse_set
 from unshortcut.recipes.schema import Recipe
 
 MAX_BYTES = 1 << 20
@@ -73,18 +74,9 @@ def _read(recipe: str | Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     return _parse(text, name), (name,)
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """Plain values only: no tags that make objects, no aliases that could grow without end."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            raise yaml.YAMLError("aliases are not allowed in a recipe")
-        return super().compose_node(parent, index)
-
-
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
-        values = yaml.load(text, Loader=_PlainLoader)
+        values = yaml.load(text, Loader=PlainLoader)
     except (yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"recipe '{where}' is not plain YAML: {reason}") from None
@@ -117,17 +109,6 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
             same = key == "data" or value.get("name", old.get("name")) == old.get("name")
             merged[key] = _merge(old, value) if same else value
     return merged
-
-
-def parse_set(assignment: str) -> dict[str, Any]:
-    """`key=value` as a mapping of one key; the value is read as YAML."""
-    path, equals, text = assignment.partition("=")
-    if not equals or not path:
-        raise UsageError(f"--set wants key=value, got '{assignment}'")
-    try:
-        return {path: yaml.load(text, Loader=_PlainLoader)}
-    except yaml.YAMLError:
-        return {path: text}
 
 
 def _assign(values: dict[str, Any], assignment: str) -> dict[str, Any]:
