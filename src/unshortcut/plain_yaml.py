@@ -1,0 +1,27 @@
+"""YAML that is values and nothing else: what recipes and `--set key=value` are read with."""
+
+from typing import Any
+
+import yaml
+
+from unshortcut.errors import UsageError
+
+
+class PlainLoader(yaml.SafeLoader):
+    """Plain values only: no tags that make objects, no aliases that could grow without end."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.YAMLError("aliases are not allowed in a recipe")
+        return super().compose_node(parent, index)
+
+
+def parse_set(assignment: str) -> dict[str, Any]:
+    """`key=value` as a mapping of one key; the value is read as YAML."""
+    path, equals, text = assignment.partition("=")
+    if not equals or not path:
+        raise UsageError(f"--set wants key=value, got '{assignment}'")
+    try:
+        return {path: yaml.load(text, Loader=PlainLoader)}
+    except yaml.YAMLError:
+        return {path: text}
