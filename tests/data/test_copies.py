@@ -1,13 +1,13 @@
 """Copies of a data set: found by the identity of the original, in folders, tar files and shards."""
 
 import io
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import PIL.Image
 import pytest
 
+from tests.data.images import write_tar
 from unshortcut.data.copies import Copied, copy_name, doubled, open_copy
 from unshortcut.data.joined import Joined
 from unshortcut.data.open import open_data
@@ -28,15 +28,6 @@ def write(root: Path, files: dict[str, bytes]) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
     return root
-
-
-def write_tar(path: Path, files: dict[str, bytes]) -> Path:
-    with tarfile.open(path, "w") as archive:
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return path
 
 
 ORIGINAL = {
