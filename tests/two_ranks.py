@@ -10,9 +10,10 @@ import torch.multiprocessing as mp
 from torch import Tensor
 
 from tests.small import PlainEncoder, part_of, random_views
-from unshortcut.methods.method import Method, MethodSettings
+from unshortcut.methods.method import Method, MethodSettings, Seen, Training
 
 STEPS, LR = 3, 0.5
+IMAGES, CLASSES = 20, 3
 
 
 @dataclass
@@ -52,12 +53,14 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
 def run_steps(settings: MethodSettings, batch: int, rank: int, world: int) -> Trace:
     """A few plain gradient steps in float64, gradients averaged over ranks as DDP does."""
     torch.manual_seed(0)
-    method: Method = settings.build(PlainEncoder()).double()
+    training = Training(images=IMAGES, classes=CLASSES)
+    method: Method = settings.build(PlainEncoder(), training).double()
     names = tuple(settings.view_makers())
     losses, gradients = [], []
     for step in range(STEPS):
         views = part_of(random_views(names, batch, seed=step), rank, world)
-        result = method.loss(views)
+        index, label = (part_of({"": all_}, rank, world)[""] for all_ in _names(batch, step))
+        result = method.loss(Seen(views, index, label))
         method.zero_grad()
         result.loss.backward()
         method.on_after_backward()
@@ -74,6 +77,12 @@ def run_steps(settings: MethodSettings, batch: int, rank: int, world: int) -> Tr
         losses.append(result.loss.detach())
         gradients.append(step_gradients)
     return Trace(losses, gradients, {name: value.clone() for name, value in method.named_buffers()})
+
+
+def _names(batch: int, step: int) -> tuple[Tensor, Tensor]:
+    """Which images a batch holds, and their classes."""
+    index = torch.randperm(IMAGES, generator=torch.Generator().manual_seed(step))[:batch]
+    return index, index % CLASSES
 
 
 def _work(rank: int, settings: MethodSettings, batch: int, folder: str) -> None:

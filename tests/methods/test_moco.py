@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
+from unshortcut.methods.method import Seen
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.methods.negatives.queue import QueueSettings
 
@@ -30,7 +31,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
     pointer = 0
     for step in range(3):
         views = random_views(("query", "key"), 8, seed=step)
-        loss = method.loss(views).loss
+        loss = method.loss(Seen(views)).loss
         method.zero_grad()
         loss.backward()
         method.on_after_backward()
@@ -78,7 +79,7 @@ def test_each_network_sees_its_own_view_and_no_other() -> None:
         lambda _, inputs: seen["key"].append(inputs[0])
     )
     views = random_views(("query", "key"), 8, seed=0)
-    method.loss(views)
+    method.loss(Seen(views))
     assert [torch.equal(images, views["query"]) for images in seen["query"]] == [True]
     (keys,) = seen["key"]
     assert {tuple(row.flatten().tolist()) for row in keys} == {
@@ -90,7 +91,7 @@ def test_keys_come_back_in_the_order_of_their_images() -> None:
     method = build()
     images = random_views(("key",), 8, seed=3)["key"]
     expected = F.normalize(method.key_network(images), dim=1)
-    torch.testing.assert_close(method.encode_keys(images), expected)
+    torch.testing.assert_close(method.encode_negatives(images), expected)
 
 
 def test_uint8_views_are_normalised_and_floats_taken_as_they_are() -> None:
@@ -105,14 +106,16 @@ def test_uint8_views_are_normalised_and_floats_taken_as_they_are() -> None:
 
 def test_the_key_network_moves_once_an_optimiser_step(monkeypatch: pytest.MonkeyPatch) -> None:
     method = build()
-    monkeypatch.setattr(method, "_trainer", SimpleNamespace(accumulate_grad_batches=2))
+    monkeypatch.setattr(method, "_trainer", SimpleNamespace(
+        accumulate_grad_batches=2, num_training_batches=6, global_step=0
+    ))
     with torch.no_grad():
         for parameter in method.query_network.parameters():
             parameter += 1
     moved = []
     for step in range(4):
         before = next(method.key_network.parameters()).clone()
-        method.loss(random_views(("query", "key"), 8, seed=step)).loss.backward()
+        method.loss(Seen(random_views(("query", "key"), 8, seed=step))).loss.backward()
         method.on_after_backward()
         moved.append(not torch.equal(before, next(method.key_network.parameters())))
     assert moved == [True, False, True, False]

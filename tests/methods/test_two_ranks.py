@@ -3,9 +3,13 @@
 import pytest
 
 from tests.two_ranks import assert_two_ranks_equal_one
+from unshortcut.methods.byol import BYOLSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.negatives.batch import BatchSettings
+from unshortcut.methods.negatives.patch import PatchSettings
 from unshortcut.methods.negatives.queue import QueueSettings
+from unshortcut.methods.negatives.regular import RegularSettings
+from unshortcut.methods.negatives.texture import TextureSettings
 from unshortcut.methods.simclr import SimCLRSettings
 
 CASES = {
@@ -14,7 +18,39 @@ CASES = {
     # More keys a step than places.
     "moco, short queue": MoCoSettings(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(3),)),
     "moco, batch negatives": MoCoSettings(hidden=8, dim=5, negatives=(BatchSettings(),)),
+    "moco, patch and texture": MoCoSettings(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        negatives=(
+            QueueSettings(13),
+            PatchSettings(count=2),
+            TextureSettings(alpha=0.5, placement="outside"),
+            RegularSettings(alpha=3.0, count=2),
+        ),
+    ),
     "simclr": SimCLRSettings(hidden=8, dim=5, head_batch_norm=False),
+    "simclr, patch": SimCLRSettings(
+        hidden=8,
+        dim=5,
+        head_batch_norm=False,
+        negatives=(BatchSettings(), PatchSettings(), TextureSettings(placement="outside")),
+    ),
+    "simclr, patch with gradient": SimCLRSettings(
+        hidden=8,
+        dim=5,
+        head_batch_norm=False,
+        negatives=(BatchSettings(), PatchSettings(alpha=1.5, count=2), RegularSettings()),
+        negative_gradient=True,
+    ),
+    "byol": BYOLSettings(hidden=8, dim=5, momentum=0.9, head_batch_norm=False),
+    "byol, patch and regular": BYOLSettings(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        head_batch_norm=False,
+        negatives=(PatchSettings(alpha=0.05), RegularSettings(alpha=0.1, count=2)),
+    ),
 }
 
 

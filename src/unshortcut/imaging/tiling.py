@@ -64,6 +64,7 @@ def draw_tiles(
     size: tuple[int, int] = (224, 224),
     overlap: bool = True,
     flip: bool = False,
+    vertical_flip: bool = False,
     turn: bool = False,
     count: int = 1,
 ) -> Tiles:
@@ -82,6 +83,7 @@ def draw_tiles(
             places that a patch can have are cut in such a way, so that no two patches have the
             same place as long as there are places enough.
         flip: flip each patch left to right, or not, at random.
+        vertical_flip: flip each patch upside down, or not, at random, whatever `flip` does.
         turn: turn each patch by 0 to 3 quarters at random.
     """
     # One list instead of three calls of NumPy, which cost as much as the copying of an image.
@@ -90,16 +92,18 @@ def draw_tiles(
     rows, columns = -(-size[0] // min(drawn)), -(-size[1] // min(drawn))
     sides = np.array(drawn, np.int64)
     cells = np.zeros((count, rows, columns, 4), np.int64)
-    oriented = flip or turn
+    oriented = flip or vertical_flip or turn
     numbers = rng.random((count, rows, columns, 2 + (not overlap) + oriented))
     if overlap:
         _place(numbers, sides, height, width, *size, cells)
     else:
         _place_apart(numbers, sides, height, width, *size, cells)
     if oriented:
-        orientation = (numbers[..., -1] * 8).astype(np.int64)
-        cells[..., 2] = orientation // 4 * flip
-        cells[..., 3] = orientation % 4 * turn
+        orientation = (numbers[..., -1] * 16).astype(np.int64)
+        upset = orientation % 2 * vertical_flip
+        # Upside down is left to right and half a turn.
+        cells[..., 2] = (orientation // 8 * flip) ^ upset
+        cells[..., 3] = (orientation // 2 % 4 * turn + 2 * upset) % 4
     return Tiles(*size, sides, cells)
 
 

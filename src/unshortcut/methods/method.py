@@ -37,6 +37,10 @@ class Training:
     seed: int = 0
     mean: tuple[float, ...] = IMAGENET_MEAN
     std: tuple[float, ...] = IMAGENET_STD
+    images: int | None = None
+    """How many the data set has; None where nothing is to be trained."""
+    classes: int | None = None
+    """How many the labels name; None where there are no labels."""
 
 
 class MethodSettings(ABC):
@@ -63,6 +67,18 @@ class MethodSettings(ABC):
 
 AnyMethod = Annotated[MethodSettings, PartOf("unshortcut.methods", MethodSettings, "method")]
 """A field that holds a method's settings."""
+
+
+@dataclass
+class Seen:
+    """What a method sees of a batch of N images."""
+
+    views: Mapping[str, Tensor]
+    """Named, normalised views, (N, 3, H, W) each."""
+    index: Tensor | None = None
+    """(N,) positions of the images in the data set, for methods that remember single images."""
+    label: Tensor | None = None
+    """(N,) classes, -1 where there is none, for methods that are told them."""
 
 
 @dataclass
@@ -101,8 +117,12 @@ class Method(LightningModule, ABC):
         self.register_buffer("pixel_shift", shift, persistent=False)
 
     @abstractmethod
-    def loss(self, views: Mapping[str, Tensor]) -> Loss:
-        """The loss of a batch of named, normalised views, (N, 3, H, W) each."""
+    def loss(self, seen: Seen) -> Loss:
+        """The loss of a batch."""
+
+    @abstractmethod
+    def embed(self, images: Tensor) -> Tensor:
+        """Normalised images (N, 3, H, W) to unit rows (N, D) in the space of the objective."""
 
     def after_backward(self) -> None:
         """Called once the gradient of the last `loss` exists."""
@@ -125,6 +145,15 @@ class Method(LightningModule, ABC):
         return torch_generator(self.training_plan.seed, int(self.batches_seen), purpose)
 
     @property
+    def progress(self) -> float:
+        """The share of the training that is done, in optimiser steps; 0 without a trainer."""
+        trainer = self._trainer
+        if trainer is None:
+            return 0.0
+        epochs = self.training_plan.schedule.epochs
+        return min(trainer.global_step / (self._steps_per_epoch() * epochs), 1.0)
+
+    @property
     def starts_step(self) -> bool:
         """Whether this batch is the first whose gradient goes into the next optimiser step."""
         accumulated = self._trainer.accumulate_grad_batches if self._trainer else 1
@@ -132,7 +161,7 @@ class Method(LightningModule, ABC):
 
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
         views = {name: self.normalise(view) for name, view in batch["views"].items()}
-        self.last = self.loss(views)
+        self.last = self.loss(Seen(views, batch.get("index"), batch.get("label")))
         if self._trainer is not None:
             figures = {"loss": self.last.loss.detach(), **self.last.figures}
             self.log_dict(figures, batch_size=len(self.last.embeddings))
@@ -142,10 +171,13 @@ class Method(LightningModule, ABC):
         seed = self.training_plan.seed
         torch.manual_seed(torch_seed(seed, int(self.batches_seen), rank(), "in-model"))
         # A function of the step, and not a scheduler with a state of its own to restore.
-        trainer = self.trainer
-        per_epoch = math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches)
-        factor = rate_factor(self.training_plan.schedule, trainer.global_step, per_epoch)
-        set_rate(trainer.optimizers[0], factor)
+        step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
+        set_rate(
+            self.trainer.optimizers[0], rate_factor(self.training_plan.schedule, step, per_epoch)
+        )
+
+    def _steps_per_epoch(self) -> int:
+        return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
 
     def on_after_backward(self) -> None:
         self.after_backward()

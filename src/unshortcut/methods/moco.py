@@ -4,7 +4,6 @@ The step, in order: encode queries; move the key encoder; encode keys, dealt so 
 does not leak; compare with the old queue; after the backward pass, enqueue the keys.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,21 +13,20 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Loss, Method, MethodSettings, Training
+from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
+from unshortcut.methods.method import Loss, Seen, Training
 from unshortcut.methods.negatives.queue import QueueSettings
-from unshortcut.methods.negatives.source import Contrast, Negatives, Sources, view_makers_of
+from unshortcut.methods.negatives.source import Negatives
 from unshortcut.models.batchnorm import KeyShuffle, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
 from unshortcut.objectives.info_nce import InfoNCE
 from unshortcut.objectives.objective import AnyObjective
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.augmented import Augmented
 
 
 @dataclass(frozen=True)
-class MoCoSettings(MethodSettings):
+class MoCoSettings(ContrastiveSettings):
     """MoCo-v2 as published, by default."""
 
     name = "moco"
@@ -50,6 +48,7 @@ class MoCoSettings(MethodSettings):
         return MoCo(encoder, self, training)
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
+        super().check(images, sync_batch_norm)
         groups = self.batch_norm_groups
         if groups > 1 and sync_batch_norm:
             raise UsageError(
@@ -62,19 +61,16 @@ class MoCoSettings(MethodSettings):
                 f"a time, {images}, into groups of two or more"
             )
 
-    def view_makers(self) -> dict[str, ViewMaker]:
-        return {"query": Augmented(), "key": Augmented(), **view_makers_of(self.negatives)}
 
-
-class MoCo(Method):
+class MoCo(ContrastiveMethod):
     """A query encoder that learns, a key encoder that follows it, and sources of negatives."""
+
+    settings: MoCoSettings
 
     def __init__(
         self, encoder: Encoder, settings: MoCoSettings, training: Training | None = None
     ) -> None:
-        super().__init__(encoder, training)
-        self.settings = settings
-        seed = self.training_plan.seed
+        super().__init__(encoder, settings, training)
         self.head = MLPHead(
             encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
         )
@@ -82,33 +78,30 @@ class MoCo(Method):
             split_batch_norm(encoder, settings.batch_norm_groups)
             split_batch_norm(self.head, settings.batch_norm_groups)
         self.key_network = MomentumCopy(self.query_network)
-        self.sources = Sources(settings.negatives, settings.dim, seed)
 
     @property
     def query_network(self) -> nn.Module:
         """Encoder and head, which share their parameters with this method."""
         return nn.Sequential(self.encoder, self.head)
 
-    def loss(self, views: Mapping[str, Tensor]) -> Loss:
-        queries = F.normalize(self.head(self.encoder(views["query"])), dim=1)  # (N, D)
+    def loss(self, seen: Seen) -> Loss:
+        queries = self.embed(seen.views["query"])  # (N, D)
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
-        keys = self.encode_keys(views["key"])  # (N, D)
+        keys = self.encode_negatives(seen.views["key"])  # (N, D)
 
-        contrast = Contrast(queries, keys, copies=1, views=views, encode=self.encode_keys)
-        positive = (queries * keys).sum(dim=1)
-        negatives = self.sources.similarities(contrast)
-        loss = self.settings.objective(positive, negatives).mean()
-        return Loss(loss, queries.detach(), {"positive_similarity": positive.detach().mean()})
+        losses, positive = self.compare(queries, keys, seen.views)
+        figures = {"positive_similarity": positive.detach().mean()}
+        return Loss(losses.mean(), queries.detach(), figures)
+
+    def embed(self, images: Tensor) -> Tensor:
+        return F.normalize(self.head(self.encoder(images)), dim=1)
 
     @torch.no_grad()
-    def encode_keys(self, images: Tensor) -> Tensor:
-        """Images (N, 3, H, W) to unit embeddings (N, D) by the key encoder, dealt and restored."""
+    def encode_negatives(self, images: Tensor) -> Tensor:
+        """As keys: (N, 3, H, W) to unit embeddings (N, D), dealt between groups and restored."""
         shuffle = KeyShuffle(
             len(images), self.settings.batch_norm_groups, self.step_generator("deal")
         )
         embeddings = self.key_network(shuffle.deal(images))
         return shuffle.restore(F.normalize(embeddings, dim=1))
-
-    def after_backward(self) -> None:
-        self.sources.after_backward()

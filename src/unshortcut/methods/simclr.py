@@ -1,28 +1,29 @@
 """SimCLR: two views of an image against all other views of the batch (Chen et al.)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from unshortcut.methods.method import Loss, Method, MethodSettings, Training
+from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
+from unshortcut.methods.method import Loss, Seen, Training
 from unshortcut.methods.negatives.batch import BatchSettings
-from unshortcut.methods.negatives.source import Contrast, Negatives, Sources, view_makers_of
+from unshortcut.methods.negatives.source import Negatives
+from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.objectives.info_nce import InfoNCE
 from unshortcut.objectives.objective import AnyObjective
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.augmented import Augmented
 
 
 @dataclass(frozen=True)
-class SimCLRSettings(MethodSettings):
+class SimCLRSettings(ContrastiveSettings):
     """SimCLR as published, by default."""
 
     name = "simclr"
+    query_views: ClassVar[tuple[str, ...]] = ("query", "key")
 
     hidden: int = 2048
     """Width of the head's hidden layer."""
@@ -32,46 +33,39 @@ class SimCLRSettings(MethodSettings):
     """Batch norm in the head, as in the official code."""
     objective: AnyObjective = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
     negatives: Negatives = (BatchSettings(),)
+    negative_gradient: bool = False
+    """Whether negatives that are images of their own (patch, texture) take a gradient too."""
 
     def build(self, encoder: Encoder, training: Training | None = None) -> "SimCLR":
         return SimCLR(encoder, self, training)
 
-    def view_makers(self) -> dict[str, ViewMaker]:
-        return {"query": Augmented(), "key": Augmented(), **view_makers_of(self.negatives)}
 
-
-class SimCLR(Method):
+class SimCLR(ContrastiveMethod):
     """One encoder for both views; each is the other's positive, so N images make 2N queries."""
+
+    settings: SimCLRSettings
 
     def __init__(
         self, encoder: Encoder, settings: SimCLRSettings, training: Training | None = None
     ) -> None:
-        super().__init__(encoder, training)
-        self.settings = settings
+        super().__init__(encoder, settings, training)
         self.head = MLPHead(
             encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
         )
-        seed = self.training_plan.seed
-        self.sources = Sources(settings.negatives, settings.dim, seed)
 
-    def loss(self, views: Mapping[str, Tensor]) -> Loss:
+    def loss(self, seen: Seen) -> Loss:
+        views = seen.views
         queries = self.embed(torch.cat([views["query"], views["key"]]))  # (2N, D)
         positives = queries.roll(len(queries) // 2, dims=0)  # the other view of each
-
-        contrast = Contrast(queries, positives, copies=2, views=views, encode=self.embed_constant)
-        positive = (queries * positives).sum(dim=1)
-        negatives = self.sources.similarities(contrast)
-        loss = self.settings.objective(positive, negatives).mean()
-        return Loss(loss, queries.detach(), {"positive_similarity": positive.detach().mean()})
+        losses, positive = self.compare(queries, positives, views)
+        figures = {"positive_similarity": positive.detach().mean()}
+        return Loss(losses.mean(), queries.detach(), figures)
 
     def embed(self, images: Tensor) -> Tensor:
-        """Images (N, 3, H, W) to unit embeddings (N, D)."""
         return F.normalize(self.head(self.encoder(images)), dim=1)
 
-    @torch.no_grad()
-    def embed_constant(self, images: Tensor) -> Tensor:
-        """As `embed`, without a gradient: for negatives that only push."""
-        return self.embed(images)
-
-    def after_backward(self) -> None:
-        self.sources.after_backward()
+    def encode_negatives(self, images: Tensor) -> Tensor:
+        """By the encoder itself; its running statistics remain those of views."""
+        learns = self.settings.negative_gradient and torch.is_grad_enabled()
+        with torch.set_grad_enabled(learns), running_statistics_kept(self):
+            return self.embed(images)

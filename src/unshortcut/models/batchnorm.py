@@ -5,6 +5,9 @@ al., MoCo, section 3.3). So queries are normalised in groups, and keys are dealt
 of a key holds as few companions of its own query as can be.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -121,3 +124,18 @@ class KeyShuffle:
     def restore(self, embeddings: Tensor) -> Tensor:
         """(N, D) in dealt order to the (N, D) of this rank's own images."""
         return gather(embeddings)[own_part(self.inverse).to(embeddings.device)]
+
+
+@contextmanager
+def running_statistics_kept(network: nn.Module) -> Iterator[None]:
+    """Batch norm by batch statistics as always, which leave no trace in the running ones."""
+    norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
+    momenta = [norm.momentum for norm in norms]
+    counts = [norm.num_batches_tracked for norm in norms]
+    for norm in norms:
+        norm.momentum, norm.num_batches_tracked = 0.0, None
+    try:
+        yield
+    finally:
+        for norm, momentum, count in zip(norms, momenta, counts, strict=True):
+            norm.momentum, norm.num_batches_tracked = momentum, count

@@ -7,8 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from unshortcut.errors import UsageError
-from unshortcut.objectives.objective import Objective
+from unshortcut.objectives.objective import Contrastive
 
 
 def info_nce(positive: Tensor, negatives: Sequence[Tensor], temperature: float) -> Tensor:
@@ -26,16 +25,12 @@ def info_nce(positive: Tensor, negatives: Sequence[Tensor], temperature: float) 
 
 
 @dataclass(frozen=True)
-class InfoNCE(Objective):
+class InfoNCE(Contrastive):
     """`info_nce` with its temperature."""
 
     name: ClassVar[str] = "info_nce"
 
     temperature: float = 0.2
-
-    def __post_init__(self) -> None:
-        if self.temperature <= 0:
-            raise UsageError(f"temperature must be above 0, got {self.temperature}")
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
         return info_nce(positive, negatives, self.temperature)

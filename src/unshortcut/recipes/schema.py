@@ -127,6 +127,9 @@ class Recipe(Strict):
         views = self.views
         return ViewPlan(self.method.view_makers(), views.augmentations, views.overrides)
 
-    def training_plan(self) -> Training:
-        """What the method needs to know of the run."""
-        return Training(self.optimiser, self.schedule, self.seed, self.views.mean, self.views.std)
+    def training_plan(self, images: int | None = None, classes: int | None = None) -> Training:
+        """What the method needs to know of the run, on data of so many images and classes."""
+        views = self.views
+        return Training(
+            self.optimiser, self.schedule, self.seed, views.mean, views.std, images, classes
+        )

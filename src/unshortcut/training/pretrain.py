@@ -82,9 +82,13 @@ def pretrain(
     if spec is None:
         raise UsageError("the recipe names no data; say which with --data")
     source = open_data(spec if isinstance(spec, ImageSource) else str(spec))
-    copies = [open_copy(where) for where in settings.view_plan().copies()]
-    if copies and settings.data.double is not None:
-        raise UsageError("data.double and from_copy exclude each other: copies have no copies")
+    plan = settings.view_plan()
+    copies = [open_copy(where) for where in plan.copies()]
+    beside = [open_copy(where) for where in plan.beside()]
+    if (copies or beside) and settings.data.double is not None:
+        raise UsageError(
+            "data.double excludes views that are made of a copy: copies have no copies"
+        )
     check_batch(len(source), settings.data.batch_size)
     machine.check_shares(settings.data.batch_size, settings.training.accumulate)
     usable, bad = _look_at(source, settings.seed, console, leads)
@@ -92,8 +96,11 @@ def pretrain(
     knn_images = knn_data(
         spec if isinstance(spec, ImageSource) else str(spec), usable, settings.seed
     )
-    for copy in copies:
-        _, missing = _look_at(CopiedAlike(usable, copy), settings.seed, console, leads)
+    for copied in (
+        *(CopiedAlike(usable, copy) for copy in copies),
+        *(Copied(usable, copy) for copy in beside),
+    ):
+        _, missing = _look_at(copied, settings.seed, console, leads)
         bad = (*bad, *missing)
     if settings.data.double is not None:
         source = doubled(source, settings.data.double)
@@ -104,9 +111,9 @@ def pretrain(
 
     images = settings.data.batch_size // (machine.world * settings.training.accumulate)
     settings.method.check(images, settings.training.sync_batch_norm)
-    method = build_method(settings, init)
+    method = build_method(settings, init, usable)
     build_optimiser(method, settings.optimiser)  # wrong options are found before anything is made
-    about = _about(spec, source, copies, settings, machine) | {
+    about = _about(spec, source, [*copies, *beside], settings, machine) | {
         "init": init and public_name(str(init))
     }
     if leads:
@@ -133,14 +140,21 @@ def pretrain(
     return Run(folder.path, figures)
 
 
-def build_method(recipe: Recipe, init: str | Path | None = None) -> Method:
-    """The method of a recipe; its first weights depend on the recipe's seed alone."""
+def build_method(
+    recipe: Recipe, init: str | Path | None = None, source: ImageSource | None = None
+) -> Method:
+    """The method of a recipe; its first weights depend on the recipe's seed alone.
+
+    Without the source that it will be trained on it can embed, and in general not be trained.
+    """
+    images = None if source is None else len(source)
+    classes = None if source is None or source.classes is None else len(source.classes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
         encoder = Encoder(recipe.encoder)
         if init is not None:
             _load_into(encoder, init)
-        return recipe.method.build(encoder, recipe.training_plan())
+        return recipe.method.build(encoder, recipe.training_plan(images, classes))
 
 
 def _load_into(encoder: Encoder, init: str | Path) -> None:

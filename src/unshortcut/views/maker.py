@@ -7,12 +7,13 @@ the views need, and so that a view may share draws with another.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from unshortcut.data.copies import open_beside, open_copy
 from unshortcut.data.source import Image
+from unshortcut.randomness import generator
 from unshortcut.views.augmentation import Array, Pipeline
 
 
@@ -23,12 +24,20 @@ class Making:
     image: Image
     identity: str
     """What names the image in its data set: the key to what lies beside it."""
+    key: tuple[int, int, int] = (0, 0, 0)
+    """(seed, epoch, index): with a view's name, the key of its draws."""
+    pipelines: Mapping[str, Pipeline] = field(default_factory=dict)
+    """The augmentations of each view."""
     draws: dict[str, Any] = field(default_factory=dict)
     """Draws of the views named so far, in the order of the plan."""
     views: dict[str, Array] = field(default_factory=dict)
     """Views made so far, uint8 (h, w, 3)."""
     shrink: float = 1.0
     _pixels: dict[str | None, Array] = field(default_factory=dict)
+
+    def generator(self, view: str) -> np.random.Generator:
+        """The numbers that the draws of a view come from, from their beginning."""
+        return generator(*self.key, view)
 
     def pixels(self, copy: str | None = None) -> Array:
         """The decoded image, or its copy in another data set; each is decoded once."""
@@ -45,6 +54,9 @@ class Making:
 class ViewMaker(ABC):
     """A frozen dataclass; a method names one for each view that it asks for."""
 
+    has_pipeline: ClassVar[bool] = True
+    """Whether the view goes through augmentations that a recipe may override."""
+
     @abstractmethod
     def draw(self, making: Making, pipeline: Pipeline, rng: np.random.Generator) -> Any:
         """Parameters of the view; `making.draws` holds those of the views before it."""
@@ -56,6 +68,10 @@ class ViewMaker(ABC):
     def shrink(self, pipeline: Pipeline, draws: Any) -> float:
         """How much smaller than full size the image may be decoded for this view."""
         return 1.0
+
+    def beside(self) -> tuple[str, ...]:
+        """Copies of the data set, with images of any size, that the view may be made from."""
+        return ()
 
 
 ViewMakers = Mapping[str, ViewMaker]

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from unshortcut.data.source import Image
-from unshortcut.errors import unknown
-from unshortcut.randomness import generator
+from unshortcut.errors import UsageError, unknown
 from unshortcut.views.augmentation import Array, Augmentation, Pipeline
 from unshortcut.views.maker import Making, ViewMakers
 
@@ -26,6 +25,10 @@ class ViewPlan:
         for name in overrides:
             if name not in makers:
                 raise unknown("view in views.overrides", name, makers)
+            if not makers[name].has_pipeline:
+                raise UsageError(
+                    f"views.overrides: '{name}' has no augmentations of its own to override"
+                )
         self.makers = dict(makers)
         self.pipelines = {
             name: Pipeline(overrides.get(name, augmentations)) for name in self.makers
@@ -38,10 +41,10 @@ class ViewPlan:
 
         `identity` names the image in its data set; (seed, epoch, index) is the key of all draws.
         """
-        making = Making(image, identity)
+        making = Making(image, identity, (seed, epoch, index), self.pipelines)
         for name, maker in self.makers.items():
-            rng = generator(seed, epoch, index, name)
-            making.draws[name] = maker.draw(making, self.pipelines[name], rng)
+            draws = maker.draw(making, self.pipelines[name], making.generator(name))
+            making.draws[name] = draws
         making.shrink = min(
             maker.shrink(self.pipelines[name], making.draws[name])
             for name, maker in self.makers.items()
@@ -54,4 +57,9 @@ class ViewPlan:
         """The copies of the data set that views may be made from, each once."""
         pipelines = self.pipelines.values()
         asked = (a.copies() for pipeline in pipelines for a in pipeline.augmentations)
+        return tuple(dict.fromkeys(copy for copies in asked for copy in copies))
+
+    def beside(self) -> tuple[str, ...]:
+        """The copies of any size that single views are made from, each once."""
+        asked = (maker.beside() for maker in self.makers.values())
         return tuple(dict.fromkeys(copy for copies in asked for copy in copies))

@@ -1,12 +1,15 @@
-"""What a source of negatives is: it turns one step's embeddings into similarities (N, K)."""
+"""What a source of negatives is: it turns one step's embeddings into similarities (M, K)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import torch
 from torch import Tensor, nn
 
+from unshortcut.errors import UsageError
+from unshortcut.objectives.objective import Placement
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_seed
 from unshortcut.views.maker import ViewMaker
@@ -17,15 +20,26 @@ class Contrast:
     """One step as a source of negatives sees it. M queries stand for N images: M = copies · N."""
 
     queries: Tensor
-    """(M, D), unit rows, with gradient."""
+    """(M, D), unit rows, with gradient: N for each of `query_views`, one block after the other."""
     positives: Tensor
     """(M, D), unit rows: the positive of each query."""
-    copies: int
-    """How many queries an image has: 1 for MoCo; 2 for SimCLR, in two blocks of N."""
+    query_views: tuple[str, ...]
+    """Names of the views that the queries are of."""
     views: Mapping[str, Tensor]
     """All views of the batch, (N, 3, H, W) each, those that the source asked for included."""
     encode: Callable[[Tensor], Tensor]
     """Images (N, 3, H, W) to embeddings (N, D) on the key branch, with its care for batch norm."""
+    weigh: Callable[[Tensor, float, Placement], Tensor]
+    """Similarities such that the objective weighs these negatives by alpha."""
+    generator: Callable[[str], torch.Generator]
+    """Random numbers of this step for a purpose, the same on all ranks."""
+    progress: float = 0.0
+    """The share of the training that is done."""
+
+    @property
+    def copies(self) -> int:
+        """How many queries an image has: 1 for MoCo; 2 for SimCLR and BYOL."""
+        return len(self.query_views)
 
 
 class NegativeSource(nn.Module, ABC):
@@ -35,7 +49,7 @@ class NegativeSource(nn.Module, ABC):
     def similarities(self, contrast: Contrast) -> Tensor:
         """(M, K) similarities of the queries to their negatives, before the temperature.
 
-        A source that is absent (its weight is 0) returns (M, 0): it adds no exp(0).
+        A source that is absent for this step (its weight is 0) returns (M, 0): no exp(0).
         """
 
     def after_backward(self) -> None:
@@ -52,16 +66,34 @@ class NegativeSettings(ABC):
     def build(self, dim: int, seed: int) -> NegativeSource:
         """The source, for embeddings of width `dim`."""
 
-    def view_makers(self) -> dict[str, ViewMaker]:
-        """Views that the source needs besides the method's own, by name."""
+    def view_makers(self, queries: Sequence[str]) -> dict[str, ViewMaker]:
+        """Views that the source needs besides the method's own, by name.
+
+        `queries` are the names of the views that are queries.
+        """
         return {}
 
+    @property
+    def absent(self) -> bool:
+        """Whether the source weighs nothing all through: then it is not built, nor its views."""
+        return False
 
-def view_makers_of(sources: Iterable[NegativeSettings]) -> dict[str, ViewMaker]:
+
+def view_makers_of(
+    sources: Iterable[NegativeSettings], queries: Sequence[str]
+) -> dict[str, ViewMaker]:
     """All views that some sources ask for."""
     makers: dict[str, ViewMaker] = {}
     for source in sources:
-        makers |= source.view_makers()
+        if source.absent:
+            continue
+        asked = source.view_makers(queries)
+        if twice := makers.keys() & asked.keys():
+            raise UsageError(
+                f"two sources of negatives make a view called '{min(twice)}'; give one of them "
+                "another name for it by its key 'view'"
+            )
+        makers |= asked
     return makers
 
 
@@ -73,6 +105,7 @@ class Sources(nn.ModuleList):
         super().__init__(
             source.build(dim, torch_seed(seed, source.name, place))
             for place, source in enumerate(settings)
+            if not source.absent
         )
 
     def similarities(self, contrast: Contrast) -> list[Tensor]:

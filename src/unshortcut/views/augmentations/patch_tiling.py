@@ -33,6 +33,8 @@ class PatchTiling(Augmentation):
     """Patches from independent places; if not, from places apart, or distinct if none are."""
     flip: bool = False
     """Flip single patches left to right at random."""
+    vertical_flip: bool = False
+    """Flip single patches upside down at random."""
     turn: bool = False
     """Turn single patches by 0 to 3 quarters at random."""
     p: float = 1.0
@@ -53,6 +55,7 @@ class PatchTiling(Augmentation):
             size=height_and_width(self.size),
             overlap=self.overlap,
             flip=self.flip,
+            vertical_flip=self.vertical_flip,
             turn=self.turn,
         )
 

@@ -1,0 +1,99 @@
+"""BYOL: predict what a slow copy of the network says of another view (Grill et al.).
+
+The NSN paper (equation 2, appendix C.4) adds negatives: the prediction is pushed from the slow
+copy's embedding of its own image's patch tiles.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
+from unshortcut.methods.method import Loss, Seen, Training
+from unshortcut.methods.negatives.source import Negatives
+from unshortcut.models.encoder import Encoder
+from unshortcut.models.heads import MLPHead
+from unshortcut.models.momentum import MomentumCopy
+from unshortcut.objectives.objective import AnyObjective
+from unshortcut.objectives.squared_distance import SquaredDistance
+
+
+@dataclass(frozen=True)
+class BYOLSettings(ContrastiveSettings):
+    """BYOL as published for 300 epochs, by default."""
+
+    name = "byol"
+    query_views: ClassVar[tuple[str, ...]] = ("query", "key")
+
+    momentum: Annotated[float, Field(ge=0, le=1)] = 0.99
+    """Of the slow copy at the start; it goes to 1 along a cosine."""
+    hidden: int = 4096
+    """Width of the hidden layers of projector and predictor."""
+    dim: int = 256
+    """Width of the embedding."""
+    head_batch_norm: bool = True
+    """Batch norm in the hidden layers of projector and predictor."""
+    objective: AnyObjective = SquaredDistance()  # noqa: RUF009 (frozen)
+    negatives: Negatives = ()
+
+    def build(self, encoder: Encoder, training: Training | None = None) -> "BYOL":
+        return BYOL(encoder, self, training)
+
+
+class BYOL(ContrastiveMethod):
+    """A network that predicts, and a slow copy without the predictor; both ways round."""
+
+    settings: BYOLSettings
+
+    def __init__(
+        self, encoder: Encoder, settings: BYOLSettings, training: Training | None = None
+    ) -> None:
+        super().__init__(encoder, settings, training)
+        self.head = self._mlp(encoder.dim)
+        self.predictor = self._mlp(settings.dim)
+        self.slow_network = MomentumCopy(self.network)
+
+    @property
+    def network(self) -> nn.Module:
+        """Encoder and projector, which share their parameters with this method."""
+        return nn.Sequential(self.encoder, self.head)
+
+    def loss(self, seen: Seen) -> Loss:
+        views = [seen.views[name] for name in self.settings.query_views]
+        # Each view alone, and not joined: batch statistics are those of one view, as published.
+        projections = [self.head(self.encoder(view)) for view in views]  # (N, D) each
+        predictions = [F.normalize(self.predictor(one), dim=1) for one in projections]
+        if self.starts_step:
+            self.slow_network.update(self.network, self.momentum())
+        targets = [self.encode_negatives(view) for view in reversed(views)]
+
+        losses, positive = self.compare(torch.cat(predictions), torch.cat(targets), seen.views)
+        embeddings = F.normalize(torch.cat(projections).detach(), dim=1)
+        figures = {"positive_similarity": positive.detach().mean()}
+        return Loss(len(views) * losses.mean(), embeddings, figures)
+
+    def momentum(self) -> float:
+        """1 − (1 − τ)(1 + cos(πk/K))/2 at step k of K."""
+        return 1 - (1 - self.settings.momentum) * (1 + math.cos(math.pi * self.progress)) / 2
+
+    def embed(self, images: Tensor) -> Tensor:
+        return F.normalize(self.head(self.encoder(images)), dim=1)
+
+    @torch.no_grad()
+    def encode_negatives(self, images: Tensor) -> Tensor:
+        """By the slow copy: (N, 3, H, W) to unit embeddings (N, D)."""
+        return F.normalize(self.slow_network(images), dim=1)
+
+    def _mlp(self, width: int) -> MLPHead:
+        settings = self.settings
+        return MLPHead(
+            width,
+            settings.hidden,
+            settings.dim,
+            batch_norm="hidden" if settings.head_batch_norm else False,
+        )

@@ -1,0 +1,82 @@
+"""What contrastive methods share: queries against positives and sources of negatives."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from unshortcut.errors import UsageError
+from unshortcut.methods.method import Method, MethodSettings, Training
+from unshortcut.methods.negatives.alpha import WeighedSettings
+from unshortcut.methods.negatives.source import Contrast, Negatives, Sources, view_makers_of
+from unshortcut.models.encoder import Encoder
+from unshortcut.objectives.objective import AnyObjective, Contrastive
+from unshortcut.views.maker import ViewMaker
+from unshortcut.views.makers.augmented import Augmented
+
+
+class ContrastiveSettings(MethodSettings):
+    """Settings with an objective and sources of negatives."""
+
+    query_views: ClassVar[tuple[str, ...]] = ("query",)
+    """The views that are queries, each with a positive of its own."""
+    dim: int
+    objective: AnyObjective
+    negatives: Negatives
+
+    def view_makers(self) -> dict[str, ViewMaker]:
+        asked = view_makers_of(self.negatives, self.query_views)
+        return {"query": Augmented(), "key": Augmented(), **asked}
+
+    def check(self, images: int, sync_batch_norm: bool) -> None:
+        present = [source for source in self.negatives if not source.absent]
+        if isinstance(self.objective, Contrastive) and not present:
+            raise UsageError(
+                f"method.negatives is empty, or every alpha in it is 0: {self.objective.name} has "
+                "nothing to tell a positive from"
+            )
+        for source in present:
+            if isinstance(source, WeighedSettings):
+                self.objective.weigh(torch.zeros(1, 1), 1.0, source.placement)
+
+
+class ContrastiveMethod(Method):
+    """A method whose loss compares queries with their positives and with sources of negatives."""
+
+    settings: ContrastiveSettings
+
+    def __init__(
+        self, encoder: Encoder, settings: ContrastiveSettings, training: Training | None
+    ) -> None:
+        super().__init__(encoder, training)
+        self.settings = settings
+        self.sources = Sources(settings.negatives, settings.dim, self.training_plan.seed)
+
+    @abstractmethod
+    def encode_negatives(self, images: Tensor) -> Tensor:
+        """Images (N, 3, H, W) to unit embeddings (N, D) as the positives are encoded."""
+
+    def compare(
+        self, queries: Tensor, positives: Tensor, views: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """The loss of each query and its similarity to its positive, (M,) both.
+
+        queries and positives: (M, D) unit rows, a block of N rows for each of `query_views`.
+        """
+        contrast = Contrast(
+            queries,
+            positives,
+            self.settings.query_views,
+            views,
+            self.encode_negatives,
+            self.settings.objective.weigh,
+            self.step_generator,
+            self.progress,
+        )
+        positive = (queries * positives).sum(dim=1)
+        return self.settings.objective(positive, self.sources.similarities(contrast)), positive
+
+    def after_backward(self) -> None:
+        self.sources.after_backward()

@@ -1,0 +1,34 @@
+"""Texture negatives: an image synthesised from two patches of the query's (NSN, section 2.2)."""
+
+from dataclasses import dataclass
+
+from unshortcut.errors import UsageError
+from unshortcut.methods.negatives.own_image import OwnImageSettings
+from unshortcut.views.maker import ViewMaker
+from unshortcut.views.makers.textured import Textured
+
+
+@dataclass(frozen=True)
+class TextureSettings(OwnImageSettings):
+    """The texture image, with the query's own augmentation draws."""
+
+    name = "texture"
+
+    view: str = "texture_negative"
+    copy: str | None = None
+    """The texturised copy of the data set, as `unshortcut texturize` makes it; without one, a
+    texture is synthesised for each view, which takes a sixth of a second at 224 pixels."""
+    patch: int | None = None
+    """Side of the example patches, where there is no copy; None: 96, or 48 in small images."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.patch is not None and self.patch < 1:
+            raise UsageError(f"texture.patch must be at least 1, got {self.patch}")
+        if self.copy is not None and self.patch is not None:
+            raise UsageError("texture.patch is for textures that are made here, not for a copy")
+        if self.copy is not None and self.count > 1:
+            raise UsageError("texture.copy holds one texture an image; texture.count must be 1")
+
+    def maker(self, query: str) -> ViewMaker:
+        return Textured(query, self.copy, self.patch)

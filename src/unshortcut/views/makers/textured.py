@@ -1,0 +1,67 @@
+"""The texture image of an image, with the augmentations of its query (NSN, section 2.2)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unshortcut.data.copies import open_copy
+from unshortcut.imaging.synthesis import example_patches, synthesise
+from unshortcut.randomness import generator
+from unshortcut.views.augmentation import Array, Pipeline
+from unshortcut.views.maker import Making, ViewMaker
+
+
+@dataclass(frozen=True)
+class Textured(ViewMaker):
+    """The texture image, through the augmentations of the view `of` with the draws of that view.
+
+    The authors restore the state of the random generator between the photograph and its texture
+    image. So here: where an augmentation meets an image of the size that it met in the query (all
+    of them after the crop), it takes the query's own draw; where it does not, it draws from the
+    numbers that the query's draws came from.
+    """
+
+    has_pipeline: ClassVar[bool] = False
+
+    of: str = "query"
+    copy: str | None = None
+    """The texturised copy of the data set; None: synthesised for each view anew."""
+    patch: int | None = None
+    """Side of the example patches; None: 96 where the image allows, else 48, else its side."""
+
+    def draw(self, making: Making, pipeline: Pipeline, rng: np.random.Generator) -> int:
+        return int(rng.integers(2**62))  # the seed of the synthesis
+
+    def make(self, making: Making, pipeline: Pipeline, draws: int) -> Array:
+        texture = self._texture(making, draws)
+        query = making.pipelines[self.of]
+        return query.apply(texture, self._draws(making, query, texture))
+
+    def shrink(self, pipeline: Pipeline, draws: int) -> float:
+        return 1.0 if self.copy is None else math.inf  # a texture is that of the image in full
+
+    def beside(self) -> tuple[str, ...]:
+        return () if self.copy is None else (self.copy,)
+
+    def _texture(self, making: Making, seed: int) -> Array:
+        if self.copy is not None:
+            return open_copy(self.copy).image(making.identity).pixels()
+        rng = generator(seed)
+        height, width = making.views[self.of].shape[:2]
+        patches = example_patches(making.pixels(), rng, self.patch)
+        return synthesise(patches, height, width, seed=int(rng.integers(2**31)))
+
+    def _draws(self, making: Making, pipeline: Pipeline, texture: Array) -> Sequence[Any]:
+        rng = making.generator(self.of)
+        there = making.image.height, making.image.width
+        here = texture.shape[0], texture.shape[1]
+        draws = []
+        for augmentation, drawn in zip(pipeline.augmentations, making.draws[self.of], strict=True):
+            params = drawn if here == there else augmentation.sample(rng, *here)
+            there = augmentation.output_size(drawn, *there)
+            here = augmentation.output_size(params, *here)
+            draws.append(params)
+        return draws
