@@ -159,6 +159,25 @@ class TestDraws:
         assert stats.chisquare(drawn(False, True)).pvalue > 1e-3
         assert stats.chisquare(drawn(True, True)).pvalue > 1e-3
 
+    def test_a_vertical_flip_turns_patches_upside_down(self) -> None:
+        """Both flips, on a patch as large as the image: all four, equally likely."""
+        image = np.arange(3 * 5 * 5, dtype=np.uint8).reshape(5, 5, 3)
+        kinds = [image, image[::-1], image[:, ::-1], image[::-1, ::-1]]
+
+        def drawn(flip: bool) -> list[int]:
+            found = []
+            for seed in range(200):
+                tiles = draw_tiles(
+                    generator(seed), 5, 5, patch=(5, 5), size=(5, 5), flip=flip, vertical_flip=True
+                )
+                tiled = tile_patches(image, tiles)
+                found.append(next(k for k, one in enumerate(kinds) if np.array_equal(one, tiled)))
+            return np.bincount(found, minlength=4).tolist()
+
+        assert drawn(False)[2:] == [0, 0]
+        assert stats.chisquare(drawn(False)[:2]).pvalue > 1e-3
+        assert stats.chisquare(drawn(True)).pvalue > 1e-3
+
     def test_a_side_is_at_most_the_image_s_shorter_one(self) -> None:
         assert draw_tiles(generator(0), 9, 30, patch=(16, 72)).sides[0] == 9
 

@@ -11,6 +11,7 @@ from timm.layers import convert_sync_batchnorm
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.method import Method
 from unshortcut.models.card import Preprocessing
 from unshortcut.recipes.schema import Recipe
@@ -35,6 +36,8 @@ def fit(
 ) -> OnlineKnn | None:
     """Train a method on a source; a checkpoint in the run folder is where it goes on from."""
     _quieten_lightning()
+    if not torch.cuda.is_available():
+        keep_freed_memory()
     settings = recipe.training
     watching = Watching(folder, settings.log_steps)
     progress = TrainingProgress(console, recipe.method.name)
