@@ -23,6 +23,7 @@ from unshortcut.models.card import WEIGHTS_FILE as WEIGHTS
 from unshortcut.models.card import read_weights
 from unshortcut.models.encoder import Encoder
 from unshortcut.recipes.load import load_recipe
+from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.logs import read_log, spread
 from unshortcut.training.pretrain import build_method, pretrain
 
@@ -202,8 +203,29 @@ def test_a_loss_that_is_not_finite_stops_the_run(
 
     monkeypatch.setattr(Method, "training_step", poisoned)
     source = Shapes("train", size=32, count=160)
-    with pytest.raises(RunError, match=r"loss is nan at step 3; the last good checkpoint"):
+    said = r"loss is nan at step 3; the last good checkpoint, of step 2, is 'checkpoint.ckpt'"
+    with pytest.raises(RunError, match=said):
         pretrain(TINY_RECIPE, source, tmp_path / "run", sets=ONE_EPOCH)
+    state = load_checkpoint(tmp_path / "run" / "checkpoint.ckpt")["state_dict"]
+    assert all(bool(value.isfinite().all()) for value in state.values())
+
+
+def test_weights_that_are_not_finite_are_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Method.on_after_backward
+
+    def poisoned(self: Method) -> None:
+        original(self)
+        if int(self.batches_seen) == 2:
+            next(p.grad for p in self.parameters() if p.grad is not None).fill_(float("inf"))
+
+    monkeypatch.setattr(Method, "on_after_backward", poisoned)
+    source = Shapes("train", size=32, count=160)
+    with pytest.raises(RunError, match=r"no longer finite at step 2; .* of step 1"):
+        pretrain(TINY_RECIPE, source, tmp_path / "run", sets=ONE_EPOCH)
+    state = load_checkpoint(tmp_path / "run" / "checkpoint.ckpt")["state_dict"]
+    assert all(bool(value.isfinite().all()) for value in state.values())
 
 
 def test_spread_is_one_on_the_sphere_and_zero_at_a_point() -> None:

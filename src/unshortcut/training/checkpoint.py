@@ -57,29 +57,33 @@ class Checkpointing(Callback):
         self.path = path
         self.seconds = minutes * 60
         self.steps = steps
+        self.last_step: int | None = None
+        """The step of the checkpoint that is there, None where there is none."""
         self._saved_at = time.monotonic()
-        self._saved_step = 0
 
     def save(self, trainer: Trainer) -> None:
         trainer.save_checkpoint(self.path)
         self._saved_at = time.monotonic()
-        self._saved_step = trainer.global_step
+        self.last_step = trainer.global_step
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._saved_at = time.monotonic()
-        self._saved_step = trainer.global_step
+        self.last_step = trainer.global_step or None
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if within_epoch(trainer, batch_idx) and self._due(trainer):
+        if self.due(trainer, batch_idx):
             self.save(trainer)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self.save(trainer)
 
-    def _due(self, trainer: Trainer) -> bool:
-        if self.steps and trainer.global_step - self._saved_step >= self.steps:
+    def due(self, trainer: Trainer, batch_idx: int) -> bool:
+        """Whether to save after this batch; every rank must ask."""
+        if not within_epoch(trainer, batch_idx):
+            return False
+        if self.steps and trainer.global_step - (self.last_step or 0) >= self.steps:
             return True
         overdue = time.monotonic() - self._saved_at > self.seconds
         return bool(trainer.strategy.broadcast(overdue))  # all ranks save at the same step

@@ -16,6 +16,7 @@ from unshortcut.methods.method import Method
 from unshortcut.models.card import Preprocessing
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.checkpoint import Checkpointing, WholeFileIO, load_checkpoint
+from unshortcut.training.divergence import StopOnDivergence
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import Watching
 from unshortcut.training.machine import Machine
@@ -44,7 +45,7 @@ def fit(
     checkpointing = Checkpointing(
         folder.checkpoint, settings.checkpoint_minutes, settings.checkpoint_steps
     )
-    callbacks: list[Callback] = [watching, progress]
+    callbacks: list[Callback] = [StopOnDivergence(checkpointing), watching, progress]
     knn = None
     if settings.knn_epochs and knn_images is not None:
         knn = OnlineKnn(knn_images, preprocessing(recipe), settings.knn_epochs, watching, progress)

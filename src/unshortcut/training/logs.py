@@ -12,8 +12,7 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from unshortcut.data.failures import FailureLog
-from unshortcut.distributed import any_rank, gather_lists
-from unshortcut.errors import RunError
+from unshortcut.distributed import gather_lists
 from unshortcut.files import write_text
 from unshortcut.methods.method import method_of
 from unshortcut.training.checkpoint import after_step
@@ -88,20 +87,13 @@ class Watching(Callback):
         started, images = self._since
         self._since = (started, images + len(batch["index"]) * trainer.world_size)
         step = method_of(pl_module).last
-        loss = float(step.loss.detach())
-        # On any rank: the gradient is averaged, so one bad loss spoils the weights of all.
-        if any_rank(not math.isfinite(loss)):
-            raise RunError(
-                f"the loss is {loss} at step {trainer.global_step}; the last good checkpoint is "
-                f"'{self.folder.checkpoint.name}' in the run folder. A lower learning rate helps."
-            )
         last = batch_idx + 1 == trainer.num_training_batches
         regular = after_step(trainer, batch_idx) and trainer.global_step % self.every == 0
         if not self.run_log or not (last or regular):
             return
         figures = {
             "epoch": trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches,
-            "loss": loss,
+            "loss": float(step.loss.detach()),
             "lr": trainer.optimizers[0].param_groups[0]["lr"],
             "spread": spread(step.embeddings),
             **{name: float(value) for name, value in step.figures.items()},
