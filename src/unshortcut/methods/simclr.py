@@ -1,7 +1,7 @@
 """SimCLR: two views of an image against all other views of the batch (Chen et al.)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -29,8 +29,8 @@ class SimCLRSettings(ContrastiveSettings):
     """Width of the head's hidden layer."""
     dim: int = 128
     """Width of the embedding."""
-    head_batch_norm: bool = True
-    """Batch norm in the head, as in the official code."""
+    head_batch_norm: bool | Literal["hidden"] = True
+    """Batch norm after both layers of the head, as in the official code, or after the hidden."""
     objective: AnyObjective = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
     negatives: Negatives = (BatchSettings(),)
     negative_gradient: bool = False

@@ -35,7 +35,9 @@ class QueueNegatives(NegativeSource):
         self._pending: Tensor | None = None
 
     def similarities(self, contrast: Contrast) -> Tensor:
-        self._pending = contrast.positives.detach()
+        # Image by image, so that the order in the queue is that of one rank for any number.
+        blocks = contrast.positives.detach().unflatten(0, (contrast.copies, -1))
+        self._pending = blocks.transpose(0, 1).flatten(0, 1)
         return contrast.queries @ self.queue.rows.T
 
     def after_backward(self) -> None:
