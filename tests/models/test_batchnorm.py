@@ -1,5 +1,7 @@
 """Batch norm does not leak: no image influences both a query and its key through statistics."""
 
+from copy import deepcopy
+
 import pytest
 import timm
 import torch
@@ -69,6 +71,24 @@ def test_split_groups_equal_separate_batches_and_eval_is_plain() -> None:
         plain(half)
     torch.testing.assert_close(split[0].running_var, plain.running_var)
     torch.testing.assert_close(split.eval()(x), plain.eval()(x))
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_gradients_of_uneven_groups_equal_those_of_separate_batches(
+    layout: torch.memory_format,
+) -> None:
+    torch.manual_seed(0)
+    plain = nn.BatchNorm2d(3).double()
+    split = split_batch_norm(nn.Sequential(deepcopy(plain)), 3)
+    x = torch.randn(8, 3, 4, 4, dtype=torch.float64).contiguous(memory_format=layout)
+    towards = torch.randn_like(x)
+    whole, parts = x.clone().requires_grad_(), x.clone().requires_grad_()
+    (split(whole) * towards).sum().backward()
+    for rows in (slice(0, 3), slice(3, 6), slice(6, 8)):
+        (plain(parts[rows]) * towards[rows]).sum().backward()
+    torch.testing.assert_close(whole.grad, parts.grad)
+    for ours, theirs in zip(split.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)
 
 
 def test_state_dict_of_a_split_encoder_loads_into_timm() -> None:

@@ -56,7 +56,8 @@ class SplitBatchNorm(_BatchNorm):
                 momentum=0.1 if self.momentum is None else self.momentum,
                 eps=self.eps,
             )
-            for part in input.tensor_split(groups)
+            # not `tensor_split`: the gradient of each of its parts is as large as the input
+            for part in input.split(_sizes(len(input), groups))
         ]
         if self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -102,10 +103,16 @@ def deal(count: int, groups: int, generator: torch.Generator) -> Tensor:
     shuffled = torch.cat(
         [
             part[torch.randperm(len(part), generator=generator)]
-            for part in torch.arange(count).tensor_split(groups)
+            for part in torch.arange(count).split(_sizes(count, groups))
         ]
     )
     return torch.cat([shuffled[start::groups] for start in range(groups)])
+
+
+def _sizes(count: int, groups: int) -> list[int]:
+    """Of `groups` contiguous parts of `count` rows, as even as can be."""
+    size, larger = divmod(count, groups)
+    return [size + (number < larger) for number in range(groups)]
 
 
 class KeyShuffle:

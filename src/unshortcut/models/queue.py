@@ -26,9 +26,9 @@ class Queue(nn.Module):
     @torch.no_grad()
     def push(self, keys: Tensor) -> None:
         """Overwrite the oldest rows with keys (N, dim); of more keys than rows the last remain."""
-        size = len(self.rows)
+        size, pointer = len(self.rows), int(self.pointer)
         skipped = max(0, len(keys) - size)
-        first = int(self.pointer) + skipped
+        first = pointer + skipped
         places = torch.arange(first, first + len(keys) - skipped, device=keys.device) % size
         self.rows[places] = keys[skipped:].detach().to(self.rows.dtype)
-        self.pointer.fill_((int(self.pointer) + len(keys)) % size)
+        self.pointer.fill_((pointer + len(keys)) % size)

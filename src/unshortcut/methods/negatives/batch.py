@@ -35,4 +35,4 @@ class BatchNegatives(NegativeSource):
         other_ranks = torch.arange(world_size(), device=pool.device)[:, None] != rank()
         same_image = own[:, None] == own[None, :]  # (M, M), on this rank
         negative = torch.cat([~same_image | elsewhere for elsewhere in other_ranks], dim=1)
-        return similarities[negative].view(count, -1)
+        return similarities.masked_select(negative).view(count, -1)

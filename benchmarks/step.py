@@ -1,0 +1,132 @@
+"""A training step of MoCo-v2 and SimCLR beside lightly's modules, and what patch negatives add.
+
+A step is all from views to moved weights: both branches, momentum copy, loss, backward pass, queue,
+SGD. Both sides have timm's ResNet-18, the same widths, temperature, queue and optimiser, and no
+Trainer; both get the same 64 float views of 64 px, normalised, in torch's default layout. The
+layout of the weights is each library's own: our encoders are channels-last, and turn the views,
+which is timed; lightly's examples leave torch's default. One thread for both.
+
+`step_vs_lightly_moco` is equal work: batch norm over the whole batch, keys shuffled. By default we
+split batch norm into groups, without which a shuffle on one device hides nothing; that default,
+beside the same step of lightly's, is `step_vs_lightly_moco_split`. In SimCLR our statistics are
+over both views at once, as in the official code, and lightly's over each.
+
+`patch_negative_overhead` is a step with patch negatives over a step without and one more forward
+pass of the key encoder: 1.0 is free. Making them is the loader's work, on other cores:
+`patch_view_overhead` is the time to make the views of a photograph, 224 px, with them over without.
+"""
+
+from statistics import median
+
+import cv2
+import timm
+import torch
+
+from benchmarks.common import Paired, alternate, json_target, read_photos, report
+from benchmarks.step_lightly import Step, Views, lightly_moco, lightly_simclr
+from unshortcut.data.decode import EncodedImage
+from unshortcut.memory import keep_freed_memory
+from unshortcut.methods.method import Method
+from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.negatives.patch import PatchSettings
+from unshortcut.methods.negatives.queue import QueueSettings
+from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.models.encoder import Encoder, EncoderSettings
+from unshortcut.recipes.load import load_recipe
+from unshortcut.views.plan import ViewPlan
+
+ROUNDS = 7
+BATCH = 64
+PIXELS = 64
+ENCODER = "resnet18"
+QUEUE = QueueSettings(4096)
+WHOLE = MoCoSettings(negatives=(QUEUE,), batch_norm_groups=1)
+SPLIT = MoCoSettings(negatives=(QUEUE,))
+WITH_PATCHES = MoCoSettings(negatives=(QUEUE, PatchSettings()))
+SIMCLR = SimCLRSettings()
+
+
+def main() -> None:
+    target = json_target("step")
+    keep_freed_memory()  # as our trainings do; here for both sides
+    torch.set_num_threads(1)
+    cv2.setNumThreads(1)
+    torch.manual_seed(0)
+    photos = read_photos()
+    views = {
+        name: torch.randn(BATCH, 3, PIXELS, PIXELS) for name in ("query", "key", "patch_negative")
+    }
+
+    their_moco = lightly_moco(their_encoder(), WHOLE, QUEUE.size, views)
+    moco = alternate(our_step(WHOLE.build(our_encoder()), views), their_moco, 1, ROUNDS)
+    split = alternate(our_step(SPLIT.build(our_encoder()), views), their_moco, 1, ROUNDS)
+    their_simclr = lightly_simclr(their_encoder(), SIMCLR, views)
+    simclr = alternate(our_step(SIMCLR.build(our_encoder()), views), their_simclr, 1, ROUNDS)
+    report(
+        "step",
+        {
+            "step_seconds_moco": median(moco.ours),
+            "step_seconds_simclr": median(simclr.ours),
+            "step_vs_lightly_moco": moco.ratio,
+            "step_vs_lightly_moco_split": split.ratio,
+            "step_vs_lightly_simclr": simclr.ratio,
+            "patch_negative_overhead": patch_negatives(views).ratio,
+            "patch_view_overhead": patch_views(photos).ratio,
+        },
+        ["lightly", "torch", "timm"],
+        target,
+    )
+
+
+def our_encoder() -> Encoder:
+    return Encoder(EncoderSettings(name=ENCODER))
+
+
+def their_encoder() -> torch.nn.Module:
+    encoder: torch.nn.Module = timm.create_model(ENCODER, num_classes=0)
+    return encoder
+
+
+def our_step(method: Method, views: Views) -> Step:
+    """What Lightning calls in a step, in its order."""
+    optimiser = method.configure_optimizers()
+
+    def step(_: int) -> None:
+        loss = method.training_step({"views": views}, 0)
+        optimiser.zero_grad()
+        loss.backward()
+        method.on_after_backward()
+        optimiser.step()
+
+    return step
+
+
+def patch_negatives(views: Views) -> Paired:
+    """A step with patch negatives as the peer of a step without and one more forward pass."""
+    plain = SPLIT.build(our_encoder())
+    plain_step = our_step(plain, views)
+
+    def step_and_forward(number: int) -> None:
+        plain_step(number)
+        plain.key_network(views["patch_negative"])
+
+    return alternate(
+        step_and_forward, our_step(WITH_PATCHES.build(our_encoder()), views), 1, ROUNDS
+    )
+
+
+def patch_views(photos: list[bytes]) -> Paired:
+    """The views of MoCo-v2 with patch negatives as the peer of those without."""
+    negatives = "method.negatives=[{name: queue}, {name: patch}]"
+    without, with_patches = (
+        load_recipe("moco-v2-imagenet", sets).view_plan() for sets in ([], [negatives])
+    )
+
+    def make(plan: ViewPlan) -> Step:
+        return lambda item: plan(EncodedImage(photos[item]), "", seed=0, epoch=0, index=item)
+
+    return alternate(make(without), make(with_patches), len(photos), ROUNDS)
+
+
+if __name__ == "__main__":
+    main()
