@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "unshortcut"
 ORDER = (
     "imaging", "data", "views", "models", "objectives", "methods", "recipes", "probes", "training",
-    "transfer", "audit", "build", "report", "demonstration", "cli",
+    "transfer", "audit", "build", "report", "reproduction", "demonstration", "cli",
 )  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
 

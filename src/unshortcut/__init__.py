@@ -9,12 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unshortcut.audit.similarity import similarity
     from unshortcut.build.make import filter_data, texturize
     from unshortcut.data.open import open_data
     from unshortcut.demonstration import demo
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import embed, probe
     from unshortcut.recipes.load import load_recipe
+    from unshortcut.reproduction.run import reproduce
     from unshortcut.training.export import export
     from unshortcut.training.pretrain import pretrain
     from unshortcut.training.show import show
@@ -29,7 +31,9 @@ _PLACES = {
     "open_data": "unshortcut.data.open",
     "pretrain": "unshortcut.training.pretrain",
     "probe": "unshortcut.probes.run",
+    "reproduce": "unshortcut.reproduction.run",
     "show": "unshortcut.training.show",
+    "similarity": "unshortcut.audit.similarity",
     "texturize": "unshortcut.build.make",
 }
 
@@ -43,7 +47,9 @@ __all__ = [
     "open_data",
     "pretrain",
     "probe",
+    "reproduce",
     "show",
+    "similarity",
     "texturize",
 ]
 

@@ -24,7 +24,7 @@ from unshortcut.training.folder import RunFolder
 from unshortcut.training.pretrain import build_method, pretrain
 from unshortcut.views.sheet import sheet
 
-RECIPES = {"MoCo-v2": "moco-v2-shapes"}
+RECIPES = {"MoCo-v2": "moco-v2-shapes", "MoCo-v2, patches": "moco-v2-patch-shapes"}
 """Rows of the table: label and recipe. All share one encoder."""
 SPLITS = ("test", "conflict", "sketch", "silhouette", "texture")
 TEST_IMAGES = 1000

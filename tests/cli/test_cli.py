@@ -11,7 +11,10 @@ import yaml
 from tests.small import TINY_RECIPE
 from unshortcut.cli.main import main
 
-COMMANDS = ("demo", "embed", "export", "pretrain", "probe", "recipes", "show")
+COMMANDS = (
+    "demo", "embed", "export", "filter", "pretrain", "probe", "recipes", "reproduce", "show",
+    "similarity", "texturize",
+)  # fmt: skip
 
 
 def call(*words: str) -> int:

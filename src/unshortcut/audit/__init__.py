@@ -1,0 +1,1 @@
+"""What a model relies on: one file a measurement."""

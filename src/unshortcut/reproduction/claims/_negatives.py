@@ -1,0 +1,37 @@
+"""What the claims on non-semantic negatives share: recipes, keys, columns. Equal trainings are one.
+
+The paper is NSN: Ge et al., Robust Contrastive Learning Using Negative Samples with Diminished
+Semantics, 2021.
+"""
+
+from collections.abc import Mapping
+
+from unshortcut.reproduction.claim import Axis, Column, Scale, setting
+from unshortcut.reproduction.measure import Measure
+from unshortcut.reproduction.measures.readout import Readout
+from unshortcut.reproduction.measures.transfer import Transfer
+
+MOCO: Mapping[Scale, str] = {
+    "small": "moco-v2-patch-shapes",
+    "paper": "moco-v2-patch-a2-imagenet100",
+}
+"""MoCo-v2 with patch negatives of alpha 2."""
+ALPHA = "method.negatives.patch.alpha"
+
+TEST = Column("test", "test", "ImageNet-100")
+SKETCH = Column("sketch", "sketch", "ImageNet-Sketch")
+SILHOUETTE = Column("silhouette", "silhouette")
+STYLIZED = Column("stylized", "stylized", "Stylized-ImageNet")
+SHAPE_BIAS = Column("shape_bias", "shape bias")
+TEXTURE = Column("texture", "texture only")
+COLUMNS = (TEST, SKETCH, SILHOUETTE, STYLIZED, TEXTURE, SHAPE_BIAS)
+
+ACCURACIES: tuple[Measure, ...] = (Readout(), Transfer())
+
+EQUAL = 2.0
+"""Points of accuracy that count as nothing where equality is claimed; set before any training."""
+
+
+def alphas(*values: float) -> Axis:
+    """The axis of alpha; 0 is without patch negatives."""
+    return setting("alpha", ALPHA, values)

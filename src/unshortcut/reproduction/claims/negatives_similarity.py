@@ -1,0 +1,82 @@
+"""Patch negatives make images unlike their tiles, and their textures too (NSN, figures 3, 13)."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
+from unshortcut.reproduction.claims._negatives import MOCO, alphas
+from unshortcut.reproduction.effects import Effect, Sign, difference, slope
+from unshortcut.reproduction.measure import Measure
+from unshortcut.reproduction.measures.similarity import Similarity
+
+_PRINTED: Mapping[str, Mapping[str, float]] = {
+    "0": {"patch": 0.4040, "texture_image": 0.4114},
+    "1": {"positive": 0.9267},
+    "2": {"patch": 0.3252, "texture_image": 0.3541},
+    "3": {"patch": 0.1593, "texture_image": 0.1896},
+    "5": {"patch": 0.1184, "positive": 0.7541},
+}
+_PRINTED_DIFFERENCES = {
+    ("2", "positive"): -0.0068,
+    ("2", "negative"): -0.0008,
+    ("3", "positive"): -0.0737,
+    ("3", "negative"): 0.0036,
+}
+"""To alpha 0, whose own values are not printed."""
+_TITLES = {
+    "patch": "patch tiles",
+    "texture_image": "texture image",
+    "positive": "positive",
+    "negative": "other image",
+}
+
+
+class NegativesSimilarity(Claim):
+    """The trainings of `negatives-alpha`, looked at by the cosines that they give to pairs."""
+
+    name: ClassVar[str] = "negatives-similarity"
+    summary: ClassVar[str] = "images grow unlike their tiles with alpha, and their textures as well"
+    where: ClassVar[str] = "non-semantic negatives, figures 3 and 13"
+    recipes: ClassVar[Mapping[Scale, str]] = MOCO
+    x: ClassVar[str] = "alpha"
+    columns: ClassVar[tuple[Column, ...]] = (
+        *(Column(kind, title, title, digits=3) for kind, title in _TITLES.items()),
+        *(
+            Column(f"features_{kind}", f"{title}, features", digits=3)
+            for kind, title in _TITLES.items()
+        ),
+    )
+    measures: ClassVar[tuple[Measure, ...]] = (Similarity(),)
+    notes: ClassVar[tuple[str, ...]] = (
+        "Mean cosines to the query where the objective works (encoder and head), and of the "
+        "encoder's features. Nothing is predicted of features and of other images.",
+    )
+
+    def axes(self, scale: Scale) -> tuple[Axis, ...]:
+        return (alphas(0, 1, 2, 3, 5),)
+
+    def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
+        return _PRINTED.get(values["alpha"], {})
+
+    def effects(self, variants: Sequence[Variant]) -> list[Effect]:
+        places = {variant.label: float(variant.values["alpha"]) for variant in variants}
+        base = next((label for label, alpha in places.items() if alpha == 0), None)
+        found: list[Effect] = []
+        for column in self.columns:
+            measure = column.measure
+            falls = measure in ("patch", "texture_image", "positive")
+            predicted: Sign | None = -1 if falls else None
+            if len(places) > 2:
+                found.append(slope("slope over alpha", measure, places, predicted))
+            found += [
+                difference(
+                    measure,
+                    variant.label,
+                    base,
+                    predicted,
+                    paper=_PRINTED_DIFFERENCES.get((variant.values["alpha"], measure)),
+                )
+                for variant in variants
+                if base is not None and variant.label != base
+            ]
+        return found

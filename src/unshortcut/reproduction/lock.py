@@ -1,0 +1,31 @@
+"""One command at a time for a folder: others see that it is busy and do something else first."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Whether the folder is ours while the context lasts; it ends with the process at the latest.
+
+    The folder is made if it is not there. Nobody waits: False means that another has it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield _try(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a network's file system without locks
+    return True

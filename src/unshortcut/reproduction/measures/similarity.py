@@ -1,0 +1,49 @@
+"""How alike an encoder finds an image and its positive, its tiles, its texture, another image."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from unshortcut.audit.similarity import similarity
+from unshortcut.models.load import load_model
+from unshortcut.reproduction.evaluation import Evaluation
+from unshortcut.reproduction.measure import Measure
+from unshortcut.training.folder import RunFolder
+from unshortcut.training.projection import load_projection
+
+
+@dataclass(frozen=True)
+class Similarity(Measure):
+    """Mean cosines over pairs of training images, as the paper has them (NSN, 2.4).
+
+    Figures: `positive`, `negative`, `patch` and `texture_image` where the objective works, and
+    the same after `features_` for the encoder's own output.
+    """
+
+    name: ClassVar[str] = "similarity"
+
+    images: int = 512
+    seed: int = 0
+
+    def depends(self, evaluation: Evaluation) -> dict[str, Any]:
+        return {
+            "data": evaluation.train.fingerprint(),
+            "images": self.images,
+            "seed": self.seed,
+        }
+
+    def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+        found = similarity(
+            {"": load_projection(run), "features_": load_model(run)},
+            evaluation.train,
+            space="features",
+            images=self.images,
+            seed=self.seed,
+            views=RunFolder(run).recipe,
+            console=evaluation.console,
+        )
+        return {
+            f"{space}{'texture_image' if kind == 'texture' else kind}": mean
+            for space, kinds in found.means().items()
+            for kind, mean in kinds.items()
+        }

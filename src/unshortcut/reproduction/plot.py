@@ -1,0 +1,105 @@
+"""The plot of a reproduction: a panel for each measure, ours, and one with the paper's numbers."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from unshortcut.files import atomic_open
+from unshortcut.reproduction.claim import Claim, Column, Variant
+from unshortcut.reproduction.outcome import Reproduction
+
+_ACROSS = 4
+"""Panels in a row."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    x: str
+    mean: float
+    spread: float
+
+
+def plot(outcome: Reproduction, path: Path) -> None:
+    """Write a PNG: our means with standard deviations over seeds; the paper's beside them."""
+    x = outcome.claim.x
+    panels: list[tuple[str, dict[str, list[_Point]], bool]] = []
+    for column in outcome.columns:
+        panels.append((column.title, _ours(outcome, column), True))
+        if theirs := _theirs(outcome.claim, column):
+            panels.append((f"the paper's {column.paper}", theirs, False))
+    rows = math.ceil(len(panels) / _ACROSS)
+    width = min(len(panels), _ACROSS)
+    figure, axes = plt.subplots(
+        rows, width, figsize=(3.2 * width, 2.8 * rows), layout="constrained", squeeze=False
+    )
+    for axis in axes.flat[len(panels) :]:
+        axis.remove()
+    for axis, (title, lines, ours) in zip(axes.flat, panels, strict=False):
+        _draw(axis, title, lines, x, ours)
+    with atomic_open(path) as file:
+        figure.savefig(file, dpi=120, format="png")
+    plt.close(figure)
+
+
+def _ours(outcome: Reproduction, column: Column) -> dict[str, list[_Point]]:
+    lines: dict[str, list[_Point]] = {}
+    for variant in outcome.variants:
+        values = outcome.values(variant, column)
+        spread = statistics.stdev(values) if len(values) > 1 else 0.0
+        point = _Point(variant.values[outcome.claim.x], statistics.fmean(values), spread)
+        lines.setdefault(_line(outcome.claim, variant), []).append(point)
+    return lines
+
+
+def _theirs(claim: Claim, column: Column) -> dict[str, list[_Point]]:
+    lines: dict[str, list[_Point]] = {}
+    for variant in claim.variants("paper"):
+        printed = claim.paper(variant.values).get(column.measure)
+        if printed is not None:
+            point = _Point(variant.values[claim.x], printed, 0.0)
+            lines.setdefault(_line(claim, variant), []).append(point)
+    return lines
+
+
+def _line(claim: Claim, variant: Variant) -> str:
+    """The other axes than that of the plot: each of their places is a line."""
+    return " ".join(f"{axis}={value}" for axis, value in variant.values.items() if axis != claim.x)
+
+
+def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: bool) -> None:
+    places = _places([point.x for points in lines.values() for point in points])
+    for label, points in lines.items():
+        points = sorted(points, key=lambda point: places[point.x])
+        axis.errorbar(
+            [places[point.x] for point in points],
+            [point.mean for point in points],
+            [point.spread for point in points] if ours else None,
+            marker="o",
+            markersize=4,
+            linestyle="-" if ours else "--",
+            capsize=3,
+            label=label or None,
+        )
+    axis.set_xticks(list(places.values()), list(places), fontsize=8)
+    axis.set_xlabel(x)
+    axis.set_title(title, fontsize=9)
+    axis.spines[["top", "right"]].set_visible(False)
+    if any(lines):
+        axis.legend(frameon=False, fontsize=8)
+
+
+def _places(names: Sequence[str]) -> dict[str, float]:
+    """Where values lie on the axis: numbers by size, a wide range of them by ratio, words apart."""
+    distinct = list(dict.fromkeys(names))
+    try:
+        numbers = {name: float(name) for name in distinct}
+    except ValueError:
+        return {name: float(place) for place, name in enumerate(distinct)}
+    if min(numbers.values()) > 0 and max(numbers.values()) / min(numbers.values()) >= 4:
+        return {name: math.log2(number) for name, number in numbers.items()}
+    return numbers

@@ -1,0 +1,77 @@
+"""The tables of a reproduction for people: figures beside the paper's, effects with verdicts."""
+
+import statistics
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from unshortcut.reproduction.outcome import Reproduction
+
+_WIDE = 160
+"""Characters of a line where there is no terminal to say how many fit."""
+
+
+def print_tables(outcome: Reproduction) -> None:
+    """Print figures, effects and notes."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDE)
+    console.print(_figures(outcome))
+    if outcome.findings:
+        console.print(_effects(outcome))
+    for note in outcome.claim.notes:
+        console.print(note, highlight=False)
+
+
+def _figures(outcome: Reproduction) -> Table:
+    claim, seeds = outcome.claim, outcome.asked.seeds
+    spread = f"mean ± standard deviation of {seeds} seeds" if seeds > 1 else "one seed"
+    table = Table("variant", title=f"{claim.name} ({claim.where}), {spread}")
+    paper = {variant.label: claim.paper(variant.values) for variant in outcome.variants}
+    beside = {measure for printed in paper.values() for measure in printed}
+    for column in outcome.columns:
+        table.add_column(column.title, justify="right")
+        if column.measure in beside:
+            table.add_column(f"paper: {column.paper}", justify="right", style="dim")
+    for variant in outcome.variants:
+        cells = []
+        for column in outcome.columns:
+            cells.append(_cell(outcome.values(variant, column), column.digits))
+            if column.measure in beside:
+                printed = paper[variant.label].get(column.measure)
+                cells.append("" if printed is None else f"{printed:g}")
+        table.add_row(variant.label, *cells)
+    return table
+
+
+def _effects(outcome: Reproduction) -> Table:
+    """A block for each measure."""
+    columns = {column.measure: column for column in outcome.columns}
+    table = Table("measure", "effect", title="effects, paired over seeds")
+    for title in ("ours", "95 % interval", "paper"):
+        table.add_column(title, justify="right")
+    table.add_column("verdict")
+    before = None
+    for finding in outcome.findings:
+        column = columns[finding.measure]
+        if before not in (None, column):
+            table.add_section()
+        places = column.digits + 1
+        ends = [f"{end:+.{places}f}" for end in finding.interval or ()]
+        table.add_row(
+            column.title if before != column else "",
+            finding.what,
+            f"{finding.mean:+.{places}f}",
+            " to ".join(ends),
+            "" if finding.paper is None else f"{finding.paper:+.{places}f}",
+            finding.verdict,
+        )
+        before = column
+    return table
+
+
+def _cell(values: Sequence[float], digits: int) -> str:
+    mean = statistics.fmean(values)
+    spread = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean:.{digits}f}{spread}"

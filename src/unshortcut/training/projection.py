@@ -1,0 +1,52 @@
+"""The embedding of a run: encoder and head together, the space where its objective works."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from unshortcut.errors import UsageError
+from unshortcut.methods.method import Method
+from unshortcut.models.load import LoadedModel, from_module
+from unshortcut.recipes.load import load_recipe
+from unshortcut.training.checkpoint import load_checkpoint
+from unshortcut.training.fit import preprocessing
+from unshortcut.training.folder import RunFolder
+from unshortcut.training.pretrain import build_method
+
+
+def is_run(spec: str | Path) -> bool:
+    """Whether a model spec is a run folder of ours, finished or not."""
+    return RunFolder(Path(spec)).recipe.is_file()
+
+
+def load_projection(run: str | Path) -> LoadedModel:
+    """A run as a model whose features (N, D) are its method's unit embeddings.
+
+    The exported encoder has no head, so the weights are those of the run's checkpoint.
+    """
+    folder = RunFolder(Path(run))
+    if not is_run(run):
+        raise UsageError(f"'{run}' is no run of unshortcut: only those have an embedding space")
+    if not folder.checkpoint.is_file():
+        raise UsageError(f"'{run}' has no checkpoint, which is where the head of a run is kept")
+    recipe = load_recipe(folder.recipe)
+    method = build_method(recipe)
+    _load_weights(method, load_checkpoint(folder.checkpoint).get("state_dict", {}), run)
+    if torch.cuda.is_available():
+        method.cuda()
+    return from_module(folder.path.name, method, preprocessing(recipe), features=method.embed)
+
+
+def _load_weights(method: Method, state: Mapping[str, Tensor], run: str | Path) -> None:
+    try:
+        # What only training needs, such as a memory of every image, is not there without the data.
+        missing = method.load_state_dict(state, strict=False).missing_keys
+    except RuntimeError as error:
+        reason = " ".join(str(error).split("\n\t")[1:2]) or str(error)
+        raise UsageError(f"the checkpoint of '{run}' does not fit its recipe: {reason}") from None
+    if missing:
+        raise UsageError(
+            f"the checkpoint of '{run}' does not fit its recipe: it lacks '{missing[0]}'"
+        )

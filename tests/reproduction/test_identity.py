@@ -1,0 +1,86 @@
+"""The key of a training: all that its weights depend on, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.reproduction.small import RECIPE, images
+from unshortcut.data.shapes import Shapes
+from unshortcut.errors import UsageError
+from unshortcut.methods.negatives.patch import PatchSettings
+from unshortcut.models.encoder import EncoderSettings
+from unshortcut.recipes.load import load_recipe, to_mapping, to_yaml
+from unshortcut.reproduction.identity import require_same, training_key
+from unshortcut.training.folder import RunFolder
+
+SOURCE = images()
+KEY = training_key(load_recipe(RECIPE), SOURCE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "summary=another",
+        "paper={where: somewhere}",
+        "data.name=cifar10",
+        "data.workers=3",
+        "training.log_steps=3",
+        "training.knn_epochs=3",
+        "training.checkpoint_steps=9",
+        "method.negatives.patch.alpha=2",
+        "seed=0",
+    ],
+)
+def test_what_changes_no_weight_changes_no_key(change: str) -> None:
+    assert training_key(load_recipe(RECIPE, [change]), SOURCE) == KEY
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "seed=1",
+        "schedule.epochs=3",
+        "data.batch_size=16",
+        "views.augmentations.color_jitter.p=0",
+        "views.overrides={query: [{name: resize}]}",
+        "encoder.name=resnet34",
+        "encoder.options={layers: [1, 1, 1, 2], channels: [8, 8, 16, 16]}",
+        "method.momentum=0.5",
+        "method.objective.temperature=0.3",
+        "method.negatives.queue.size=64",
+        "method.negatives.patch.alpha=1.5",
+        "method.negatives.patch.patch=[2, 8]",
+        "method.negatives.patch.flip=true",
+        "optimiser.lr=1",
+        "training.precision=bf16-mixed",
+    ],
+)
+def test_what_changes_weights_changes_the_key(change: str) -> None:
+    assert training_key(load_recipe(RECIPE, [change]), SOURCE) != KEY
+
+
+def test_the_content_of_the_data_counts() -> None:
+    assert training_key(load_recipe(RECIPE), Shapes("train", size=24, count=64)) == KEY
+    assert training_key(load_recipe(RECIPE), Shapes("train", size=24, count=65)) != KEY
+
+
+def test_a_setting_at_its_default_does_not_count_however_it_is_said() -> None:
+    spelt_out = to_mapping(load_recipe(RECIPE))
+    assert training_key(load_recipe(spelt_out), SOURCE) == KEY
+    del spelt_out["method"]["negatives"][1]["overlap"], spelt_out["encoder"]["small_stem"]
+    assert PatchSettings().overlap is True and EncoderSettings().small_stem is False
+    assert training_key(load_recipe(spelt_out), SOURCE) == KEY
+
+
+def test_a_kept_run_of_another_default_is_refused(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "abc" / "run")
+    run.path.mkdir(parents=True)
+    recipe = load_recipe(RECIPE)
+    run.recipe.write_text(to_yaml(load_recipe(recipe, ["data.workers=3"])))
+    require_same(run, recipe)
+    old = yaml.safe_load(to_yaml(recipe))
+    old["method"]["momentum"] = 0.123
+    run.recipe.write_text(yaml.safe_dump(old))
+    with pytest.raises(UsageError, match=r"'abc' .* default of 'method.momentum' was 0.123"):
+        require_same(run, recipe)
