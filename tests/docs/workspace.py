@@ -31,7 +31,7 @@ SMALL = (
 """What every training in the docs is changed to."""
 SMALL_COUNT = 64
 """Images in a split of `shapes`."""
-ELSEWHERE = re.compile(r"/data/|cifar10|timm:|--devices|--engine ray|^demo\b")
+ELSEWHERE = re.compile(r"/data/|cifar10|timm:|--devices|--engine ray|^demo\b|^reproduce \S")
 """Command lines that need a download, other machines, other processes or minutes: parsed only."""
 
 
