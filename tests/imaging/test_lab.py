@@ -57,3 +57,10 @@ def test_black_and_grey_have_finite_gradients() -> None:
     images = torch.tensor([0.0, 0.5]).view(1, 1, 1, 2).repeat(1, 3, 1, 1).requires_grad_()
     rgb_to_lab(images).sum().backward()
     assert images.grad is not None and torch.isfinite(images.grad).all()
+
+
+def test_mixed_precision_takes_nothing_from_it() -> None:
+    images = cube(9, torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = rgb_to_lab(images)
+    torch.testing.assert_close(mixed, rgb_to_lab(images), rtol=0, atol=0)

@@ -106,9 +106,11 @@ def test_uint8_views_are_normalised_and_floats_taken_as_they_are() -> None:
 
 def test_the_key_network_moves_once_an_optimiser_step(monkeypatch: pytest.MonkeyPatch) -> None:
     method = build()
-    monkeypatch.setattr(method, "_trainer", SimpleNamespace(
-        accumulate_grad_batches=2, num_training_batches=6, global_step=0
-    ))
+    monkeypatch.setattr(
+        method,
+        "_trainer",
+        SimpleNamespace(accumulate_grad_batches=2, num_training_batches=6, global_step=0),
+    )
     with torch.no_grad():
         for parameter in method.query_network.parameters():
             parameter += 1

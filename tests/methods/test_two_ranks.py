@@ -2,15 +2,22 @@
 
 import pytest
 
+from tests.methods.plain_parts import PlainCMC, PlainInfoMin
 from tests.two_ranks import assert_two_ranks_equal_one
 from unshortcut.methods.byol import BYOLSettings
+from unshortcut.methods.insdis import InsDisSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.negatives.batch import BatchSettings
+from unshortcut.methods.negatives.mixed_queue import MixedQueueSettings
 from unshortcut.methods.negatives.patch import PatchSettings
 from unshortcut.methods.negatives.queue import QueueSettings
 from unshortcut.methods.negatives.regular import RegularSettings
 from unshortcut.methods.negatives.texture import TextureSettings
 from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.methods.supervised import SupervisedSettings
+from unshortcut.objectives.debiased import Debiased
+from unshortcut.objectives.hard import Hard
+from unshortcut.objectives.ifm import IFM
 
 CASES = {
     # 8 keys a step into 13 places: the queue wraps in the middle of a batch.
@@ -30,6 +37,9 @@ CASES = {
         ),
     ),
     "simclr": SimCLRSettings(hidden=8, dim=5, head_batch_norm=False),
+    "simclr, queue": SimCLRSettings(
+        hidden=8, dim=5, head_batch_norm=False, negatives=(QueueSettings(19),)
+    ),
     "simclr, patch": SimCLRSettings(
         hidden=8,
         dim=5,
@@ -51,6 +61,30 @@ CASES = {
         head_batch_norm=False,
         negatives=(PatchSettings(alpha=0.05), RegularSettings(alpha=0.1, count=2)),
     ),
+    "moco, mixed queue": MoCoSettings(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        negatives=(MixedQueueSettings(13, hardest=4, mixes=6, query_mixes=5, start=0.0),),
+    ),
+    "moco, ifm": MoCoSettings(
+        hidden=8, dim=5, momentum=0.9, objective=IFM(), negatives=(QueueSettings(13),)
+    ),
+    "simclr, debiased": SimCLRSettings(
+        hidden=8, dim=5, head_batch_norm=False, objective=Debiased(positive_share=0.05)
+    ),
+    "simclr, hard": SimCLRSettings(
+        hidden=8, dim=5, head_batch_norm=False, objective=Hard(positive_share=0.05)
+    ),
+    "insdis": InsDisSettings(dim=5, bank_negatives=7),
+    "insdis, patch and regular": InsDisSettings(
+        dim=5,
+        bank_negatives=7,
+        negatives=(PatchSettings(), RegularSettings(alpha=0.5)),
+    ),
+    "cmc": PlainCMC(dim=5, bank_negatives=7),
+    "infomin": PlainInfoMin(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),)),
+    "supervised": SupervisedSettings(),
 }
 
 

@@ -71,11 +71,11 @@ def test_equal_trainings_of_different_claims_are_one() -> None:
     jitter, memory = keys("negatives-no-jitter"), keys("negatives-memory")
     size, flips = keys("negatives-patch-size"), keys("negatives-patch-flips")
     assert alpha == similarity
-    for strength in ("alpha=0", "alpha=2"):
+    for strength in ("alpha=0", "alpha=3"):
         assert jitter[f"jitter=yes {strength}"] == alpha[strength]
         assert memory[f"queue=512 {strength}"] == alpha[strength]
     assert size["patch=none"] == alpha["alpha=0"]
-    assert size["patch=16-72"] == flips["patch=16-72 flips=none"] == alpha["alpha=2"]
+    assert size["patch=16-72"] == flips["patch=16-72 flips=none"] == alpha["alpha=3"]
     assert size["patch=8-28"] == flips["patch=8-28 flips=none"]
 
 
@@ -124,9 +124,9 @@ def test_only_takes_labels_and_parts_of_them() -> None:
         return [variant.label for variant in keep_only(variants, only)]
 
     variants: list[Variant] = CLAIMS["negatives-memory"].variants("small")
-    assert labels("queue=128") == ["queue=128 alpha=0", "queue=128 alpha=2"]
-    assert labels("queue=128 alpha=2", "queue=2048 alpha=0") == [
-        "queue=128 alpha=2",
+    assert labels("queue=128") == ["queue=128 alpha=0", "queue=128 alpha=3"]
+    assert labels("queue=128 alpha=3", "queue=2048 alpha=0") == [
+        "queue=128 alpha=3",
         "queue=2048 alpha=0",
     ]
     assert len(labels()) == 6

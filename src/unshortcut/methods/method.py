@@ -109,6 +109,7 @@ class Method(LightningModule, ABC):
         super().__init__()
         self.training_plan = training or Training()
         self.encoder = encoder
+        encoder.expect(self.training_plan.mean, self.training_plan.std)
         self.register_buffer("batches_seen", torch.zeros((), dtype=torch.long))
         shape = (1, 3, 1, 1)
         scale = 255 * torch.tensor(self.training_plan.std).view(shape)

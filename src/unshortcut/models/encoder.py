@@ -1,5 +1,6 @@
-"""Encoders: a timm model without its classifier."""
+"""Encoders: a timm model without its classifier, or two of them side by side."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import timm
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
 from unshortcut.errors import UsageError, unknown
+from unshortcut.models.colour_split import ColourSplit
 
 
 class EncoderSettings(BaseModel):
@@ -20,13 +22,16 @@ class EncoderSettings(BaseModel):
     """Further arguments of `timm.create_model`, e.g. `{layers: [1, 1, 1, 1]}`."""
     small_stem: bool = False
     """For small images: a 3×3 convolution of stride 1 as the stem, and no max-pooling (ResNets)."""
+    colour_split: bool = False
+    """Two such networks, one for lightness and one for colour, each half of the features (CMC)."""
 
 
 class Encoder(nn.Module):
     """Images (N, 3, H, W) to features (N, dim).
 
-    `self.model` is the bare timm model, so its state dict loads into timm strictly. Weights are
-    laid out channels-last, which nearly doubles the speed of small convolutions on CPUs.
+    `self.model` is the bare timm model, so its state dict loads into timm strictly; or two of
+    them in a `ColourSplit`. Weights are laid out channels-last, which nearly doubles the speed of
+    small convolutions on CPUs.
     """
 
     def __init__(self, settings: EncoderSettings) -> None:
@@ -38,6 +43,11 @@ class Encoder(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         features: Tensor = self.model(images.contiguous(memory_format=torch.channels_last))
         return features
+
+    def expect(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        """Say how images will be normalised, for an encoder that asks for their colours."""
+        if isinstance(self.model, ColourSplit):
+            self.model.expect(mean, std)
 
     def feature_map(self, images: Tensor) -> Tensor:
         """What the encoder has before pooling: (N, C, h, w), or (N, tokens, C) for a ViT."""
@@ -54,6 +64,12 @@ def create_encoder(settings: EncoderSettings, seed: int) -> Encoder:
 
 
 def _create(settings: EncoderSettings) -> nn.Module:
+    if settings.colour_split:
+        return ColourSplit(_network(settings, channels=1), _network(settings, channels=2))
+    return _network(settings, channels=3)
+
+
+def _network(settings: EncoderSettings, channels: int) -> nn.Module:
     if not timm.is_model(settings.name):
         raise unknown("encoder", settings.name, timm.list_models())
     options = {
@@ -62,7 +78,7 @@ def _create(settings: EncoderSettings) -> nn.Module:
     }
     try:
         model: nn.Module = timm.create_model(
-            settings.name, pretrained=False, num_classes=0, **options
+            settings.name, pretrained=False, num_classes=0, in_chans=channels, **options
         )
     except (TypeError, ValueError, RuntimeError) as error:
         raise UsageError(
@@ -77,6 +93,6 @@ def _shrink_stem(model: nn.Module, name: str) -> None:
     stem = getattr(model, "conv1", None)
     if not isinstance(stem, nn.Conv2d) or not hasattr(model, "maxpool"):
         raise UsageError(f"encoder.small_stem is for ResNets with a plain stem, not for '{name}'")
-    model.conv1 = nn.Conv2d(3, stem.out_channels, 3, stride=1, padding=1, bias=False)
+    model.conv1 = nn.Conv2d(stem.in_channels, stem.out_channels, 3, stride=1, padding=1, bias=False)
     nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")
     model.maxpool = nn.Identity()

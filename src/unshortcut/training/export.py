@@ -30,6 +30,11 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
     if not weights.is_file():
         raise UsageError(f"'{run}' holds no finished run to export")
     encoder, card = load_encoder(weights)
+    if to in ("timm", "torchvision") and card.encoder.colour_split:
+        raise UsageError(
+            f"an encoder with colour_split is two networks, which {to} has no model for; "
+            "export to onnx or safetensors"
+        )
     suffix = {"onnx": ".onnx", "safetensors": ".safetensors"}.get(to, f".{to}.pt")
     path = Path(out) if out is not None else weights.with_suffix(suffix)
     if to == "safetensors" and path.suffix != suffix:

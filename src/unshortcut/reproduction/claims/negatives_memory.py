@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant, setting
-from unshortcut.reproduction.claims._negatives import ACCURACIES, COLUMNS, EQUAL, MOCO, alphas
+from unshortcut.reproduction.claims._negatives import (
+    ACCURACIES,
+    COLUMNS,
+    EQUAL,
+    MOCO,
+    PATCH_ALPHA,
+    alphas,
+    patch_alpha,
+)
 from unshortcut.reproduction.effects import Contrast, Effect, difference
 from unshortcut.reproduction.measure import Measure
 
@@ -37,15 +45,18 @@ class NegativesMemory(Claim):
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return setting("queue", "method.negatives.queue.size", _SIZES[scale]), alphas(0, 2)
+        return setting("queue", "method.negatives.queue.size", _SIZES[scale]), alphas(
+            0, PATCH_ALPHA[scale]
+        )
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        return _TABLE_1.get((values["queue"], values["alpha"]), {})
+        return _TABLE_1.get((values["queue"], patch_alpha(values)), {})
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         sizes = sorted({int(variant.values["queue"]) for variant in variants})
         small, large = sizes[0], sizes[-1]
-        with_patches, without = "queue={} alpha=2", "queue={} alpha=0"
+        alpha = max((variant.values["alpha"] for variant in variants), key=float)
+        with_patches, without = f"queue={{}} alpha={alpha}", "queue={} alpha=0"
         found: list[Effect] = [
             difference("test", with_patches.format(size), without.format(size), 1) for size in sizes
         ]

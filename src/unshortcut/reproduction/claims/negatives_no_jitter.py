@@ -5,7 +5,14 @@ from typing import ClassVar
 
 from unshortcut.errors import unknown
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
-from unshortcut.reproduction.claims._negatives import ACCURACIES, COLUMNS, MOCO, alphas
+from unshortcut.reproduction.claims._negatives import (
+    ACCURACIES,
+    COLUMNS,
+    MOCO,
+    PATCH_ALPHA,
+    alphas,
+    patch_alpha,
+)
 from unshortcut.reproduction.effects import Effect, WonBack, difference
 from unshortcut.reproduction.measure import Measure
 
@@ -33,10 +40,10 @@ class NegativesNoJitter(Claim):
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return Axis("jitter", tuple(_CHANGES), _jitter), alphas(0, 2)
+        return Axis("jitter", tuple(_CHANGES), _jitter), alphas(0, PATCH_ALPHA[scale])
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        printed = _TABLES_1_AND_3.get((values["jitter"], values["alpha"]))
+        printed = _TABLES_1_AND_3.get((values["jitter"], patch_alpha(values)))
         return {} if printed is None else {"test": printed}
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:

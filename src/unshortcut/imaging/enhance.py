@@ -1,0 +1,74 @@
+"""Pillow's point operations and affine maps on uint8 (h, w, 3) images: what RandAugment draws from.
+
+Pillow itself, and not OpenCV, where its arithmetic is the definition that everybody shares.
+"""
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageEnhance, ImageOps
+
+Array = NDArray[np.uint8]
+Fill = tuple[int, int, int]
+"""The colour of what an image is moved away from."""
+
+
+def autocontrast(image: Array) -> Array:
+    """Each channel stretched to 0 to 255."""
+    return np.array(ImageOps.autocontrast(Image.fromarray(image)))
+
+
+def equalise(image: Array) -> Array:
+    """Each channel with a histogram as flat as can be."""
+    return np.array(ImageOps.equalize(Image.fromarray(image)))
+
+
+def invert(image: Array) -> Array:
+    """255 minus the image."""
+    return np.asarray(255 - image, dtype=np.uint8)
+
+
+def posterise(image: Array, bits: int) -> Array:
+    """The first `bits` of the 8 of every sample; 0 bits leave black."""
+    return np.asarray(image & np.uint8(256 - 2 ** (8 - bits)), dtype=np.uint8)
+
+
+def solarise_add(image: Array, amount: int, threshold: int = 128) -> Array:
+    """`amount` more, at most 255, in samples below the threshold."""
+    levels = np.arange(256)
+    table = np.where(levels < threshold, np.minimum(levels + amount, 255), levels).astype(np.uint8)
+    return np.asarray(cv2.LUT(np.ascontiguousarray(image), table), dtype=np.uint8)
+
+
+def sharpen(image: Array, amount: float) -> Array:
+    """Amount 1 changes nothing, 0 is a little smooth, 2 is sharp."""
+    return np.array(ImageEnhance.Sharpness(Image.fromarray(image)).enhance(amount))
+
+
+def rotate(image: Array, degrees: float, fill: Fill, *, cubic: bool = False) -> Array:
+    """Turned counter-clockwise about the centre."""
+    turned = Image.fromarray(image).rotate(degrees, _filter(cubic), fillcolor=fill)
+    return np.array(turned)
+
+
+def affine(
+    image: Array,
+    fill: Fill,
+    *,
+    shear_x: float = 0.0,
+    shear_y: float = 0.0,
+    shift_x: float = 0.0,
+    shift_y: float = 0.0,
+    cubic: bool = False,
+) -> Array:
+    """What was at (x + shear_x · y + shift_x, shear_y · x + y + shift_y) comes to (x, y)."""
+    picture = Image.fromarray(image)
+    data = (1, shear_x, shift_x, shear_y, 1, shift_y)
+    moved = picture.transform(
+        picture.size, Image.Transform.AFFINE, data, _filter(cubic), fillcolor=fill
+    )
+    return np.array(moved)
+
+
+def _filter(cubic: bool) -> Image.Resampling:
+    return Image.Resampling.BICUBIC if cubic else Image.Resampling.BILINEAR

@@ -1,0 +1,52 @@
+"""Supervised: a classifier on the encoder, trained by the labels; the papers' upper baseline."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from unshortcut.errors import UsageError
+from unshortcut.methods.method import Loss, Method, MethodSettings, Seen, Training
+from unshortcut.models.encoder import Encoder
+from unshortcut.views.maker import ViewMaker
+from unshortcut.views.makers.augmented import Augmented
+
+
+@dataclass(frozen=True)
+class SupervisedSettings(MethodSettings):
+    """Cross-entropy of a linear classifier has no settings."""
+
+    name = "supervised"
+
+    def build(self, encoder: Encoder, training: Training | None = None) -> "Supervised":
+        return Supervised(encoder, training)
+
+    def view_makers(self) -> dict[str, ViewMaker]:
+        return {"query": Augmented()}
+
+
+class Supervised(Method):
+    """One encoder, one view, one class an image; the encoder is what is kept."""
+
+    def __init__(self, encoder: Encoder, training: Training | None = None) -> None:
+        super().__init__(encoder, training)
+        classes, images = self.training_plan.classes, self.training_plan.images
+        if classes is None and images is not None:
+            raise UsageError("method supervised needs labels, and the data have none")
+        # Without data there is nothing to classify, and the encoder can be asked all the same.
+        self.classifier = None if classes is None else nn.Linear(encoder.dim, classes)
+
+    def loss(self, seen: Seen) -> Loss:
+        if self.classifier is None or seen.label is None:
+            raise UsageError(
+                "method supervised needs labels: Training(classes=…), and 'label' in a batch"
+            )
+        features = self.encoder(seen.views["query"])  # (N, C)
+        logits = self.classifier(features)  # (N, classes)
+        figures = {"accuracy": (logits.argmax(dim=1) == seen.label).float().mean()}
+        embeddings = F.normalize(features.detach(), dim=1)
+        return Loss(F.cross_entropy(logits, seen.label), embeddings, figures)
+
+    def embed(self, images: Tensor) -> Tensor:
+        """Unit features: the space in which the classifier draws its planes."""
+        return F.normalize(self.encoder(images), dim=1)

@@ -1,0 +1,54 @@
+"""Stand-ins without batch norm for methods that ask more of an encoder than one forward."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tests.small import PlainEncoder
+from unshortcut.methods.cmc import CMC, CMCSettings
+from unshortcut.methods.infomin import InfoMin, InfoMinSettings
+from unshortcut.methods.method import Training
+from unshortcut.models.colour_split import ColourSplit
+from unshortcut.models.encoder import Encoder, EncoderSettings
+
+
+class PlainSplitEncoder(Encoder):
+    """Linear layers for lightness and for colour."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.settings = EncoderSettings(colour_split=True)
+        self.model = ColourSplit(*(self._part(channels) for channels in (1, 2)))
+        self.dim = self.model.num_features
+
+    @staticmethod
+    def _part(channels: int) -> nn.Module:
+        part = nn.Sequential(
+            nn.Flatten(), nn.Linear(channels * 4 * 4, 9), nn.Tanh(), nn.Linear(9, 5)
+        )
+        part.num_features = 5  # type: ignore[assignment]
+        return part
+
+
+class PlainPieceEncoder(PlainEncoder):
+    """A `PlainEncoder` for pieces of any size, which are brought to 4 × 4."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return super().forward(F.adaptive_avg_pool2d(images, 4))
+
+
+@dataclass(frozen=True)
+class PlainCMC(CMCSettings):
+    """CMC that brings its encoder along, whatever it is given."""
+
+    def build(self, encoder: Encoder, training: Training | None = None) -> CMC:
+        return CMC(PlainSplitEncoder(), self, training)
+
+
+@dataclass(frozen=True)
+class PlainInfoMin(InfoMinSettings):
+    """InfoMin that brings its encoder along, whatever it is given."""
+
+    def build(self, encoder: Encoder, training: Training | None = None) -> InfoMin:
+        return InfoMin(PlainPieceEncoder(), self, training)
