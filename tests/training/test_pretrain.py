@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -265,3 +266,10 @@ def test_the_python_functions_are_those_of_the_commands(tmp_path: Path) -> None:
         np.testing.assert_array_equal(stored["features"], features.values)
         np.testing.assert_array_equal(stored["labels"], source.labels)
         assert stored["identities"][3] == source.identity(3)
+
+
+def test_signals_mean_after_a_training_what_they_meant_before(tmp_path: Path) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    source = Shapes("train", size=32, count=64)
+    pretrain(TINY_RECIPE, source, tmp_path / "run", sets=ONE_EPOCH)
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before

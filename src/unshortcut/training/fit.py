@@ -22,7 +22,7 @@ from unshortcut.training.logs import Watching
 from unshortcut.training.machine import Machine
 from unshortcut.training.online_knn import KnnData, OnlineKnn
 from unshortcut.training.progress import TrainingProgress
-from unshortcut.training.stopping import StopGracefully
+from unshortcut.training.stopping import StopGracefully, signals_restored
 
 
 def fit(
@@ -91,7 +91,8 @@ def fit(
     if checkpoint is not None:
         load_checkpoint(checkpoint)  # a file that is not ours is refused before training begins
     try:
-        trainer.fit(method, train_dataloaders=loader, ckpt_path=checkpoint)
+        with signals_restored():
+            trainer.fit(method, train_dataloaders=loader, ckpt_path=checkpoint)
     finally:
         loader.close()
     return knn

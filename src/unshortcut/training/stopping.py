@@ -2,6 +2,8 @@
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -12,6 +14,23 @@ from unshortcut.errors import InterruptedRunError
 from unshortcut.training.checkpoint import Checkpointing, within_epoch
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def signals_restored() -> Iterator[None]:
+    """Whoever trains in the block, signals mean afterwards what they meant before.
+
+    Lightning puts its own handler back when it ends after ours; it would swallow a SIGTERM.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class StopGracefully(Callback):
