@@ -1,4 +1,4 @@
-"""Freed memory is kept where glibc can, counted in page faults; a user's settings are left alone."""
+"""Freed memory is kept where glibc can, counted in page faults, unless the user says otherwise."""
 
 import os
 import platform
