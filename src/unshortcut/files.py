@@ -1,5 +1,6 @@
 """Files appear whole or not at all: written aside in the same folder, synced, then renamed."""
 
+import fcntl
 import json
 import os
 import secrets
@@ -59,6 +60,17 @@ def write_text(path: str | Path, content: str) -> None:
 
 def write_json(path: str | Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def try_lock(descriptor: int) -> bool:
+    """Whether an open file or folder is now ours, until it is closed; nobody waits."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a network's file system without locks
+    return True
 
 
 def cache_folder() -> Path:

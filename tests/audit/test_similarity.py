@@ -153,7 +153,7 @@ def test_the_model_sees_what_training_would_show_it() -> None:
 
     source = Shapes("train", size=32, count=6)
     pair_similarities(model(watching), source, seed=5, batch_size=6, augmentations=CROP)
-    method = MoCoSettings(negatives=(PatchSettings(), TextureSettings()))
+    method = MoCoSettings(negatives=(PatchSettings(), TextureSettings(patch=96 / 224)))
     training = ViewPlan(method.view_makers(), CROP)
     shown = {view.numpy().tobytes() for batch in seen for view in batch.permute(0, 2, 3, 1)}
     made = [

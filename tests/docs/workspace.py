@@ -20,6 +20,7 @@ from unshortcut import discovery
 from unshortcut.cli import main as cli
 from unshortcut.data.shapes import Shapes, source
 from unshortcut.recipes.load import load_recipe
+from unshortcut.reproduction.claim import claim_named
 
 SMALL = (
     "schedule.epochs=1",
@@ -98,15 +99,17 @@ class Workspace:
 
 
 def parse(words: list[str]) -> None:
-    """Fail where a command or an option does not exist, or a recipe does not load."""
+    """Fail where a command, an option or a claim does not exist, or a recipe does not load."""
     cli._add_commands()
     group: Any = typer.main.get_command(cli.app)
     if words[0].startswith("--"):
         group.make_context("unshortcut", [*words])
         return
     given = group.commands[words[0]].make_context(words[0], words[1:]).params
-    if "recipe" in given:
+    if given.get("recipe") is not None:
         load_recipe(given["recipe"], given["sets"])
+    if given.get("claim") is not None:
+        claim_named(given["claim"])
 
 
 @contextmanager

@@ -176,6 +176,8 @@ def test_two_sources_cannot_make_a_view_of_one_name() -> None:
         (lambda: PatchSettings(patch=(9, 3)), "patch"),
         (lambda: TextureSettings(copy="here", count=2), "count"),
         (lambda: TextureSettings(copy="here", patch=9), "patch"),
+        (lambda: TextureSettings(patch=9.5), "patch"),
+        (lambda: AlphaSchedule(first=1.0), "kind"),
         (lambda: AlphaSchedule("linear", over=0.0), "over"),
         (lambda: moco().check(images=9, sync_batch_norm=False), "groups"),
         (lambda: MoCoSettings(negatives=(PatchSettings(alpha=0.0),)).check(8, False), "negatives"),

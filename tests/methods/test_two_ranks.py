@@ -53,6 +53,19 @@ CASES = {
         negatives=(BatchSettings(), PatchSettings(alpha=1.5, count=2), RegularSettings()),
         negative_gradient=True,
     ),
+    "simclr, mixed queue": SimCLRSettings(
+        hidden=8,
+        dim=5,
+        head_batch_norm=False,
+        negatives=(MixedQueueSettings(19, hardest=6, mixes=4, query_mixes=3, start=0.0),),
+    ),
+    "simclr, hard, patch outside": SimCLRSettings(
+        hidden=8,
+        dim=5,
+        head_batch_norm=False,
+        objective=Hard(),
+        negatives=(BatchSettings(), PatchSettings(placement="outside")),
+    ),
     "byol": BYOLSettings(hidden=8, dim=5, momentum=0.9, head_batch_norm=False),
     "byol, patch and regular": BYOLSettings(
         hidden=8,

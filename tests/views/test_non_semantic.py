@@ -11,6 +11,7 @@ from unshortcut.errors import UsageError
 from unshortcut.imaging.synthesis import synthesise
 from unshortcut.views.augmentation import make_augmentation
 from unshortcut.views.maker import ViewMaker
+from unshortcut.views.makers import textured
 from unshortcut.views.makers.augmented import Augmented
 from unshortcut.views.makers.textured import Textured
 from unshortcut.views.makers.tiled import TiledImage, TiledView, patch_range
@@ -113,6 +114,20 @@ class TestTextured:
         assert not np.array_equal(made["negative"], made["query"])
         other = synthesise([stripes[:48, :48]], 32, 32, seed=1)
         assert made["negative"].shape == other.shape
+
+    @pytest.mark.parametrize(("patch", "side"), [(None, 48), (20, 20), (0.5, 30), (0.9, 54)])
+    def test_the_example_patches_have_the_side_or_the_share_that_is_asked_for(
+        self, patch: float | None, side: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sides = []
+
+        def noted(patches: list[np.ndarray], *arguments: int, seed: int) -> np.ndarray:
+            sides.append(patches[0].shape[0])
+            return synthesise(patches, *arguments, seed=seed)
+
+        monkeypatch.setattr(textured, "synthesise", noted)
+        views(Textured(patch=patch))
+        assert sides == [side]
 
     def test_the_plan_knows_the_copies_that_it_reads(self, tmp_path: Path) -> None:
         assert plan(Textured(copy=str(tmp_path))).beside() == (str(tmp_path),)

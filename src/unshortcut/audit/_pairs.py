@@ -44,7 +44,8 @@ def pair_makers(kinds: Sequence[str], patch: tuple[int, int] | None = None) -> d
             raise unknown("kind of pair", kind, KINDS)
     partners: dict[str, ViewMaker] = {
         "positive": Augmented(),
-        "texture": Textured(QUERY),
+        # The paper's 96 of 224 pixels, and as much of smaller images: 48 of 64 would be the object.
+        "texture": Textured(QUERY, patch=96 / 224),
         "patch": TiledView(QUERY, patch),
     }
     asked = {VIEWS[kind]: partners[kind] for kind in kinds if kind in partners}

@@ -1,7 +1,6 @@
 """The folder of a new data set: what may be one, who may write to it, how files appear in it."""
 
 import errno
-import fcntl
 import os
 import secrets
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from unshortcut.data.copies import MANIFEST
 from unshortcut.errors import RunError, UsageError
-from unshortcut.files import PARTIAL_SUFFIX
+from unshortcut.files import PARTIAL_SUFFIX, try_lock
 
 _ASIDE = ".partial"
 _UNTIDY = {_ASIDE, f".{MANIFEST}{PARTIAL_SUFFIX}"}
@@ -101,20 +100,10 @@ def sole_writer(destination: Path) -> Iterator[None]:
     descriptor = os.open(destination, os.O_RDONLY)
     try:
         deadline = time.monotonic() + _PATIENCE
-        while not _locked(descriptor):
+        while not try_lock(descriptor):
             if time.monotonic() > deadline:
                 raise UsageError(f"another run is writing to {destination}; let it finish first")
             time.sleep(0.05)
         yield
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # a network's file system without locks
-    return True

@@ -44,6 +44,14 @@ def command(
             help="Train these variants only, e.g. alpha=2. May be given several times.",
         ),
     ] = [],
+    readout: Annotated[
+        str | None,
+        typer.Option(
+            "--readout",
+            metavar="DATA",
+            help="Fit readouts on these labelled data. [default: what is trained on]",
+        ),
+    ] = None,
     tests: Annotated[
         list[str],
         typer.Option(
@@ -98,6 +106,7 @@ def command(
         sets=sets,
         values={axis: text.split(",") for axis, text in _pairs(values, "--values AXIS=V,V")},
         only=only,
+        readout=readout,
         tests=dict(_pairs(tests, "--test NAME=DATA")),
         transfers={name: _two(text) for name, text in _pairs(transfers, "--transfer NAME=A:B")},
         out=out,

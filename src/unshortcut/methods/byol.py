@@ -81,9 +81,6 @@ class BYOL(ContrastiveMethod):
         """1 − (1 − τ)(1 + cos(πk/K))/2 at step k of K."""
         return 1 - (1 - self.settings.momentum) * (1 + math.cos(math.pi * self.progress)) / 2
 
-    def embed(self, images: Tensor) -> Tensor:
-        return F.normalize(self.head(self.encoder(images)), dim=1)
-
     @torch.no_grad()
     def encode_negatives(self, images: Tensor) -> Tensor:
         """By the slow copy: (N, 3, H, W) to unit embeddings (N, D)."""

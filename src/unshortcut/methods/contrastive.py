@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method, MethodSettings, Training
@@ -46,6 +47,8 @@ class ContrastiveMethod(Method):
     """A method whose loss compares queries with their positives and with sources of negatives."""
 
     settings: ContrastiveSettings
+    head: nn.Module
+    """From features to embeddings, which the method builds as it needs it."""
 
     def __init__(
         self, encoder: Encoder, settings: ContrastiveSettings, training: Training | None
@@ -53,6 +56,9 @@ class ContrastiveMethod(Method):
         super().__init__(encoder, training)
         self.settings = settings
         self.sources = Sources(settings.negatives, settings.dim, self.training_plan.seed)
+
+    def embed(self, images: Tensor) -> Tensor:
+        return F.normalize(self.head(self.encoder(images)), dim=1)
 
     @abstractmethod
     def encode_negatives(self, images: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ from typing import Annotated, cast
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch.nn import functional as F
 
 from unshortcut.distributed import gather
 from unshortcut.errors import UsageError
@@ -90,9 +89,6 @@ class InsDis(ContrastiveMethod):
         losses, positive = self.compare(queries, positives, seen.views)
         figures = {"positive_similarity": positive.detach().mean()}
         return Loss(losses.mean(), queries.detach(), figures)
-
-    def embed(self, images: Tensor) -> Tensor:
-        return F.normalize(self.head(self.encoder(images)), dim=1)
 
     @torch.no_grad()
     def encode_negatives(self, images: Tensor) -> Tensor:

@@ -94,9 +94,6 @@ class MoCo(ContrastiveMethod):
         figures = {"positive_similarity": positive.detach().mean()}
         return Loss(losses.mean(), queries.detach(), figures)
 
-    def embed(self, images: Tensor) -> Tensor:
-        return F.normalize(self.head(self.encoder(images)), dim=1)
-
     @torch.no_grad()
     def encode_negatives(self, images: Tensor) -> Tensor:
         """As keys: (N, 3, H, W) to unit embeddings (N, D), dealt between groups and restored."""

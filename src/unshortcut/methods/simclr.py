@@ -5,7 +5,6 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
 from unshortcut.methods.method import Loss, Seen, Training
@@ -60,9 +59,6 @@ class SimCLR(ContrastiveMethod):
         losses, positive = self.compare(queries, positives, views)
         figures = {"positive_similarity": positive.detach().mean()}
         return Loss(losses.mean(), queries.detach(), figures)
-
-    def embed(self, images: Tensor) -> Tensor:
-        return F.normalize(self.head(self.encoder(images)), dim=1)
 
     def encode_negatives(self, images: Tensor) -> Tensor:
         """By the encoder itself; its running statistics remain those of views."""

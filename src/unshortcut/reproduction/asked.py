@@ -23,6 +23,7 @@ class Asked:
     sets: tuple[str, ...]
     values: Mapping[str, Sequence[str]]
     only: tuple[str, ...]
+    readout: Data | None
     tests: Mapping[str, Data]
     transfers: Mapping[str, tuple[Data, Data]]
 
@@ -37,6 +38,8 @@ class Asked:
             words += ["--values", f"{axis}={','.join(values)}"]
         for label in self.only:
             words += ["--only", label]
+        if self.readout is not None:
+            words += ["--readout", shown(self.readout)]
         for name, data in self.tests.items():
             words += ["--test", f"{name}={shown(data)}"]
         for name, (fitted, tested) in self.transfers.items():

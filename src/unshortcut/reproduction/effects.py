@@ -4,7 +4,7 @@ A seed is one pair: all variants share its data order and first weights. An effe
 a weighted sum of the variants' figures, taken for each seed; its interval is Student's t over the
 seeds. What a verdict means:
 
-- *appears*: the interval lies on the predicted side of 0;
+- *appears*: the interval lies on the predicted side of 0, or of what counts as nothing;
 - *reversed*: it lies on the other side;
 - *does not appear*: it contains 0, so these seeds do not tell.
 
@@ -15,6 +15,8 @@ Where equality is claimed, a margin in points says how much worse still counts a
 
 Where nothing is predicted, a difference is *higher*, *lower* or *not told apart*. One seed has no
 interval: *one seed, as predicted* or *one seed, against the prediction*.
+
+Every interval is for its own effect: among twenty, one of 95 % misses by chance.
 """
 
 import statistics
@@ -89,6 +91,8 @@ class Contrast:
     predicted: Sign | None = None
     margin: float | None = None
     """Where equality is predicted: how much below 0 counts as equal, in the measure's units."""
+    beyond: float = 0.0
+    """Where a sign is predicted: how far from 0 still counts as nothing, in the same units."""
     paper: float | None = None
     """The paper's value, where it is not the contrast of the same variants."""
 
@@ -111,7 +115,7 @@ class Contrast:
             return equality(mean, interval, self.margin)
         if self.predicted is None:
             return direction(interval)
-        return sign(self.predicted, mean, interval)
+        return sign(self.predicted, mean, interval, self.beyond)
 
     def _paper(self, paper: PaperFigures) -> float | None:
         if self.paper is not None:
@@ -146,7 +150,7 @@ class Peak:
         printed = {v: paper[v][self.measure] for v in self.variants if self.measure in paper[v]}
         gain = max(printed.values()) - printed[self.base] if self.base in printed else None
         found = difference(self.measure, best, self.base, 1, paper=gain).find(figures, paper)
-        verdict = f"{found.verdict}; highest at {highest}"
+        verdict = f"{found.verdict}, the best chosen after the fact; highest at {highest}"
         return replace(found, what=f"best - {self.base}", verdict=verdict)
 
 
@@ -181,11 +185,13 @@ def difference(
     second: str,
     predicted: Sign | None = None,
     *,
+    beyond: float = 0.0,
     paper: float | None = None,
 ) -> Contrast:
     """One variant minus another."""
     weights = {first: 1.0, second: -1.0}
-    return Contrast(f"{first} - {second}", measure, weights, predicted, paper=paper)
+    what = f"{first} - {second}"
+    return Contrast(what, measure, weights, predicted, beyond=beyond, paper=paper)
 
 
 def slope(
@@ -208,12 +214,14 @@ def t_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return mean - reach, mean + reach
 
 
-def sign(predicted: Sign, mean: float, interval: tuple[float, float] | None) -> str:
-    """The verdict on a predicted sign."""
+def sign(
+    predicted: Sign, mean: float, interval: tuple[float, float] | None, beyond: float = 0.0
+) -> str:
+    """The verdict on a predicted sign, where up to `beyond` counts as nothing."""
     if interval is None:
-        return _one_seed(mean * predicted > 0)
+        return _one_seed(mean * predicted > beyond)
     low, high = sorted(predicted * end for end in interval)
-    if low > 0:
+    if low > beyond:
         return "appears"
     return "reversed" if high < 0 else "does not appear"
 

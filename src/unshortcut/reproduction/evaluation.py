@@ -22,16 +22,23 @@ class Evaluation:
     """Data to measure on, opened when a measurement asks for them."""
 
     data: str | ImageSource
-    """What is trained on; readouts are fitted on it."""
+    """What is trained on; readouts are fitted on it, unless there are other data for them."""
     more_tests: Mapping[str, Data] = field(default_factory=dict)
     """Further test sets with the same classes, by name, or others in place of the usual ones."""
     transfer_data: Mapping[str, tuple[Data, Data]] = field(default_factory=dict)
     """By name: data that a readout is fitted on, and data that it is tested on."""
+    readout: Data | None = None
+    """Labelled data that readouts are fitted on, where those that are trained on are not such."""
     console: Console = field(default_factory=lambda: Console(stderr=True))
 
     @cached_property
     def train(self) -> ImageSource:
-        return open_data(self.data)
+        """What readouts are fitted on."""
+        return open_data(self._labelled)
+
+    @property
+    def _labelled(self) -> Data:
+        return self.data if self.readout is None else self.readout
 
     @cached_property
     def tests(self) -> dict[str, ImageSource]:
@@ -65,8 +72,8 @@ class Evaluation:
         return Shapes(split, size=train.size, seed=train.seed, palette=train.palette)
 
     def _test_split(self) -> ImageSource:
-        known = splits(self.data)
+        known = splits(self._labelled)
         for split in ("test", "val"):
             if split in known:
-                return open_data(self.data, split=split)
+                return open_data(self._labelled, split=split)
         raise UsageError("the data have no 'test' or 'val' split; give one with --test test=DATA")

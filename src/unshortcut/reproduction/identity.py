@@ -31,7 +31,8 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
     content does, and that of the copies that are trained on beside them.
     """
     data = source if recipe.data.double is None else doubled(source, recipe.data.double)
-    copies = [open_copy(where).fingerprint() for where in recipe.view_plan().copies()]
+    plan = recipe.view_plan()
+    copies = [open_copy(where).fingerprint() for where in (*plan.copies(), *plan.beside())]
     content = [_VERSION, _said(recipe), data.fingerprint(), copies]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -1,10 +1,11 @@
 """One command at a time for a folder: others see that it is busy and do something else first."""
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from unshortcut.files import try_lock
 
 
 @contextmanager
@@ -16,16 +17,6 @@ def locked(folder: Path) -> Iterator[bool]:
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        yield _try(descriptor)
+        yield try_lock(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _try(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # a network's file system without locks
-    return True

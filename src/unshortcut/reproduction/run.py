@@ -40,6 +40,7 @@ def reproduce(
     sets: Sequence[str] = (),
     values: Mapping[str, Sequence[str]] | None = None,
     only: Sequence[str] = (),
+    readout: Data | None = None,
     tests: Mapping[str, Data] | None = None,
     transfers: Mapping[str, tuple[Data, Data]] | None = None,
     out: str | Path | None = None,
@@ -57,6 +58,7 @@ def reproduce(
         sets: changes to the recipe of all variants, `key=value`.
         values: other values of an axis, e.g. `{"alpha": ["0", "4"]}`.
         only: labels of variants, or parts of them, to which the experiment is limited.
+        readout: labelled data that readouts are fitted on, where `data` are not such.
         tests: further test sets with the same classes, by name; or others for the usual names.
         transfers: by name, data to fit a readout on and data to test it on.
         out: the folder for `result.json` and the plot, `reproduce/CLAIM` by default.
@@ -80,11 +82,11 @@ def reproduce(
     spec = spec if isinstance(spec, ImageSource) else str(spec)
     asked = Asked(
         chosen.name, spec, seeds, scale, recipe, tuple(sets), values or {}, tuple(only),
-        tests, transfers,
+        readout, tests, transfers,
     )  # fmt: skip
     root = Path(cache) if cache is not None else cache_folder() / "trainings"
     trainings = _trainings(base, variants, seeds, spec, root)
-    evaluation = Evaluation(spec, tests, transfers, console)
+    evaluation = Evaluation(spec, tests, transfers, readout, console)
     # Now: what is wrong with the data is to be found before any training.
     depends = {measure: measure.depends(evaluation) for measure in chosen.measures}
 

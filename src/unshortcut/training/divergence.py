@@ -25,7 +25,9 @@ class StopOnDivergence(Callback):
         loss = float(method_of(pl_module).last.loss.detach())
         # On any rank: the gradient is averaged, so one bad loss spoils the weights of all.
         if any_rank(not math.isfinite(loss)):
-            raise self._error(f"the loss is {loss}", trainer.global_step)
+            here = not math.isfinite(loss)
+            what = f"the loss is {loss}" if here else "the loss is not finite on another device"
+            raise self._error(what, trainer.global_step)
         if self.checkpointing.due(trainer, batch_idx):
             self._check_weights(trainer, pl_module)
 

@@ -18,6 +18,11 @@ class AlphaSchedule:
     over: float = 1.0
 
     def __post_init__(self) -> None:
+        if self.kind == "constant" and (self.first, self.over) != (0.0, 1.0):
+            raise UsageError(
+                "schedule.first and schedule.over are for the kinds linear and cosine; "
+                "say which with schedule.kind"
+            )
         if self.first < 0:
             raise UsageError(f"schedule.first must be at least 0, got {self.first}")
         if not 0 < self.over <= 1:

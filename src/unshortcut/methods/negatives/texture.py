@@ -18,13 +18,16 @@ class TextureSettings(OwnImageSettings):
     copy: str | None = None
     """The texturised copy of the data set, as `unshortcut texturize` makes it; without one, a
     texture is synthesised for each view, which takes a sixth of a second at 224 pixels."""
-    patch: int | None = None
-    """Side of the example patches, where there is no copy; None: 96, or 48 in small images."""
+    patch: float | None = None
+    """Side of the example patches, where there is no copy, or, below 1, their share of the
+    image's shorter side; None: 96 pixels, or 48 in small images, as in the paper."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.patch is not None and self.patch < 1:
-            raise UsageError(f"texture.patch must be at least 1, got {self.patch}")
+        if self.patch is not None and (self.patch <= 0 or (self.patch > 1 and self.patch % 1)):
+            raise UsageError(
+                f"texture.patch must be a whole number of pixels, or a share, got {self.patch}"
+            )
         if self.copy is not None and self.patch is not None:
             raise UsageError("texture.patch is for textures that are made here, not for a copy")
         if self.copy is not None and self.count > 1:

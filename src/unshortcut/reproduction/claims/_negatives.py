@@ -41,5 +41,9 @@ def alphas(*values: float) -> Axis:
 
 
 def patch_alpha(values: Mapping[str, str]) -> str:
-    """What stands for a variant's alpha in the papers' tables, which have 0 and 2."""
-    return "0" if float(values["alpha"]) == 0 else "2"
+    """The alpha of the papers' tables that stands beside a variant's: for 3 also 2, see above."""
+    usual = float(values["alpha"]) in PATCH_ALPHA.values()
+    return "2" if usual else values["alpha"]
+
+
+ALPHA_NOTE = "On shapes alpha is 3; the paper's figures beside it are those of its alpha 2."

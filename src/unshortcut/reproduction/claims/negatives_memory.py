@@ -1,11 +1,13 @@
 """With patch negatives a small memory bank does (NSN, figures 4 and 5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant, setting
 from unshortcut.reproduction.claims._negatives import (
     ACCURACIES,
+    ALPHA_NOTE,
     COLUMNS,
     EQUAL,
     MOCO,
@@ -13,7 +15,14 @@ from unshortcut.reproduction.claims._negatives import (
     alphas,
     patch_alpha,
 )
-from unshortcut.reproduction.effects import Contrast, Effect, difference
+from unshortcut.reproduction.effects import (
+    Contrast,
+    Effect,
+    Figures,
+    Finding,
+    PaperFigures,
+    difference,
+)
 from unshortcut.reproduction.measure import Measure
 
 _TABLE_1 = {
@@ -28,6 +37,28 @@ _SIZES: Mapping[Scale, tuple[int, ...]] = {
 }
 
 
+@dataclass(frozen=True)
+class _WhereLargeHelps:
+    """That a small bank matches a large one means little where a large one is no better."""
+
+    matches: Contrast
+    helps: Contrast
+
+    @property
+    def measure(self) -> str:
+        return self.matches.measure
+
+    @property
+    def variants(self) -> Iterable[str]:
+        return {*self.matches.variants, *self.helps.variants}
+
+    def find(self, figures: Figures, paper: PaperFigures) -> Finding:
+        found = self.matches.find(figures, paper)
+        low = (self.helps.find(figures, paper).interval or (1.0, 1.0))[0]
+        idle = "" if low > 0 else "; but a large bank alone does not help here"
+        return replace(found, verdict=found.verdict + idle)
+
+
 class NegativesMemory(Claim):
     """Memory banks of several sizes, with and without patch negatives."""
 
@@ -39,6 +70,7 @@ class NegativesMemory(Claim):
     columns: ClassVar[tuple[Column, ...]] = COLUMNS
     measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
     notes: ClassVar[tuple[str, ...]] = (
+        ALPHA_NOTE,
         f"A bank matches another where the interval of the difference lies above -{EQUAL:g} "
         "points. The papers print the numbers of two sizes; beside our difference stands that of "
         "8192 with patch negatives and 16384 without.",
@@ -64,9 +96,11 @@ class NegativesMemory(Claim):
             return found
         few, many = with_patches.format(small), without.format(large)
         printed = _TABLE_1["8192", "2"]["test"] - _TABLE_1["16384", "0"]["test"]
-        matches = {few: 1.0, many: -1.0}
-        found.append(Contrast(f"{few} - {many}", "test", matches, margin=EQUAL, paper=printed))
-        found.append(difference("test", many, without.format(small), 1))
+        helps = difference("test", many, without.format(small), 1)
+        matches = Contrast(
+            f"{few} - {many}", "test", {few: 1.0, many: -1.0}, margin=EQUAL, paper=printed
+        )
+        found += [helps, _WhereLargeHelps(matches, helps)]
         shrinks = {
             without.format(large): 1.0,
             without.format(small): -1.0,

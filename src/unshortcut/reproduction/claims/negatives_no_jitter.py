@@ -7,6 +7,7 @@ from unshortcut.errors import unknown
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
 from unshortcut.reproduction.claims._negatives import (
     ACCURACIES,
+    ALPHA_NOTE,
     COLUMNS,
     MOCO,
     PATCH_ALPHA,
@@ -36,6 +37,7 @@ class NegativesNoJitter(Claim):
     columns: ClassVar[tuple[Column, ...]] = COLUMNS
     measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
     notes: ClassVar[tuple[str, ...]] = (
+        ALPHA_NOTE,
         "Won back: more than half of what alpha 0 loses without jitter; in the paper 80 %.",
     )
 

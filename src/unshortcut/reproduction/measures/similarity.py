@@ -21,6 +21,7 @@ class Similarity(Measure):
     """
 
     name: ClassVar[str] = "similarity"
+    version: ClassVar[int] = 2
 
     images: int = 512
     seed: int = 0

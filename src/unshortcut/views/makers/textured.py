@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unshortcut.data.copies import open_copy
-from unshortcut.imaging.synthesis import example_patches, synthesise
+from unshortcut.imaging.synthesis import PATCH_SIDES, example_patches, synthesise
 from unshortcut.randomness import generator
 from unshortcut.views.augmentation import Array, Pipeline
 from unshortcut.views.maker import Making, ViewMaker
@@ -29,8 +29,9 @@ class Textured(ViewMaker):
     of: str = "query"
     copy: str | None = None
     """The texturised copy of the data set; None: synthesised for each view anew."""
-    patch: int | None = None
-    """Side of the example patches; None: 96 where the image allows, else 48, else its side."""
+    patch: float | None = None
+    """Side of the example patches, or, below 1, their share of the image's shorter side and 96
+    pixels at most; None: 96 where the image allows, else 48, else its side."""
 
     def draw(self, making: Making, pipeline: Pipeline, rng: np.random.Generator) -> int:
         return int(rng.integers(2**62))  # the seed of the synthesis
@@ -51,8 +52,14 @@ class Textured(ViewMaker):
             return open_copy(self.copy).image(making.identity).pixels()
         rng = generator(seed)
         height, width = making.views[self.of].shape[:2]
-        patches = example_patches(making.pixels(), rng, self.patch)
+        patches = example_patches(making.pixels(), rng, self._side(making))
         return synthesise(patches, height, width, seed=int(rng.integers(2**31)))
+
+    def _side(self, making: Making) -> int | None:
+        if self.patch is None or self.patch >= 1:
+            return None if self.patch is None else int(self.patch)
+        shorter = min(making.image.height, making.image.width)
+        return max(1, min(round(self.patch * shorter), max(PATCH_SIDES)))
 
     def _draws(self, making: Making, pipeline: Pipeline, texture: Array) -> Sequence[Any]:
         rng = making.generator(self.of)
