@@ -6,9 +6,11 @@ from tests.methods.plain_parts import PlainCMC, PlainInfoMin
 from tests.two_ranks import assert_two_ranks_equal_one
 from unshortcut.methods.byol import BYOLSettings
 from unshortcut.methods.insdis import InsDisSettings
+from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.negatives.batch import BatchSettings
 from unshortcut.methods.negatives.mixed_queue import MixedQueueSettings
+from unshortcut.methods.negatives.other_keys import OtherKeysSettings
 from unshortcut.methods.negatives.patch import PatchSettings
 from unshortcut.methods.negatives.queue import QueueSettings
 from unshortcut.methods.negatives.regular import RegularSettings
@@ -19,6 +21,7 @@ from unshortcut.objectives.debiased import Debiased
 from unshortcut.objectives.hard import Hard
 from unshortcut.objectives.ifm import IFM
 
+SPACES = {"color": ("color_jitter", "grayscale"), "rotation": ("rotation",)}
 CASES = {
     # 8 keys a step into 13 places: the queue wraps in the middle of a batch.
     "moco": MoCoSettings(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),)),
@@ -97,6 +100,23 @@ CASES = {
     ),
     "cmc": PlainCMC(dim=5, bank_negatives=7),
     "infomin": PlainInfoMin(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),)),
+    "looc": LooCSettings(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        spaces=SPACES,
+        negatives=(QueueSettings(13), OtherKeysSettings()),
+    ),
+    "looc, batch and patch": LooCSettings(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        spaces=SPACES,
+        negatives=(BatchSettings(), OtherKeysSettings(alpha=0.5), PatchSettings()),
+    ),
+    "moco++": LooCSettings(
+        hidden=8, dim=5, momentum=0.9, spaces={"second": ()}, negatives=(QueueSettings(13),)
+    ),
     "supervised": SupervisedSettings(),
 }
 

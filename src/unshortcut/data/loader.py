@@ -7,8 +7,8 @@ ready, so that a run goes on with exactly the batch after the last one it traine
 
 import signal
 import weakref
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, TypedDict
 
@@ -25,8 +25,21 @@ from unshortcut.randomness import generator
 
 Key = tuple[int, int]
 """(epoch, index)."""
-MakeViews = Callable[[Image, str, int, int, int], dict[str, Array]]
-"""(image, identity, seed, epoch, index) to named views, uint8 (h, w, 3).
+
+
+class Views(dict[str, Array]):
+    """Named views of one image, uint8 (h, w, 3), with what there is to tell of how they came."""
+
+    def __init__(
+        self, views: Mapping[str, Array], facts: Mapping[str, NDArray[np.bool_]] | None = None
+    ) -> None:
+        super().__init__(views)
+        self.facts = dict(facts or {})
+        """By view: answers that its maker gives, always as many."""
+
+
+MakeViews = Callable[[Image, str, int, int, int], Mapping[str, Array]]
+"""(image, identity, seed, epoch, index) to named views, uint8 (h, w, 3), or to `Views`.
 
 The image and its identity are those that are shown; seed, epoch and index are the key."""
 
@@ -43,6 +56,8 @@ class Batch(TypedDict):
     """(n,) int64: positions in the source."""
     label: Tensor
     """(n,) int64, -1 where there is none."""
+    facts: dict[str, Tensor]
+    """(n, k) bool: what the makers of some views tell of them."""
     failures: list[tuple[str, str]]
     """(identity, reason) of the images that were replaced."""
 
@@ -51,10 +66,11 @@ class Batch(TypedDict):
 class Sample:
     """The views of one image; `index` and `label` are those of the image that was shown."""
 
-    views: dict[str, Array]
+    views: Mapping[str, Array]
     index: int
     label: int
     failures: list[tuple[str, str]]
+    facts: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 class KeyedDataset(Dataset[Sample]):
@@ -82,7 +98,9 @@ class KeyedDataset(Dataset[Sample]):
                 shown = int(draw.integers(len(self.source)))
                 continue
             labels = self.source.labels
-            return Sample(views, shown, -1 if labels is None else int(labels[shown]), failures)
+            label = -1 if labels is None else int(labels[shown])
+            facts = views.facts if isinstance(views, Views) else {}
+            return Sample(views, shown, label, failures, facts)
         identity, reason = failures[-1]
         raise RunError(
             f"{_REPLACEMENTS} images in a row could not be read; the last was {identity}: {reason}"
@@ -228,6 +246,10 @@ def collate(samples: list[Sample]) -> Batch:
         },
         index=numbers([sample.index for sample in samples]),
         label=numbers([sample.label for sample in samples]),
+        facts={
+            name: torch.from_numpy(np.stack([sample.facts[name] for sample in samples]))
+            for name in samples[0].facts
+        },
         failures=[failure for sample in samples for failure in sample.failures],
     )
 

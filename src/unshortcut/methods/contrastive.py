@@ -23,6 +23,8 @@ class ContrastiveSettings(MethodSettings):
 
     query_views: ClassVar[tuple[str, ...]] = ("query",)
     """The views that are queries, each with a positive of its own."""
+    has_spaces: ClassVar[bool] = False
+    """Whether queries are compared in several spaces, with a key each."""
     dim: int
     objective: AnyObjective
     negatives: Negatives
@@ -39,6 +41,11 @@ class ContrastiveSettings(MethodSettings):
                 "nothing to tell a positive from"
             )
         for source in present:
+            if source.needs_spaces and not self.has_spaces:
+                raise UsageError(
+                    f"method.negatives: '{source.name}' is for methods with several spaces, such "
+                    f"as looc; {self.name} has one key an image"
+                )
             if isinstance(source, WeighedSettings):
                 self.objective.weigh(torch.zeros(1, 1), 1.0, source.placement)
 
@@ -55,7 +62,11 @@ class ContrastiveMethod(Method):
     ) -> None:
         super().__init__(encoder, training)
         self.settings = settings
-        self.sources = Sources(settings.negatives, settings.dim, self.training_plan.seed)
+        self.sources = self.build_sources(self.training_plan.seed)
+
+    def build_sources(self, seed: int) -> Sources:
+        """The sources of negatives, in which random beginnings depend on the seed."""
+        return Sources(self.settings.negatives, self.settings.dim, seed)
 
     def embed(self, images: Tensor) -> Tensor:
         return F.normalize(self.head(self.encoder(images)), dim=1)
@@ -71,7 +82,11 @@ class ContrastiveMethod(Method):
 
         queries and positives: (M, D) unit rows, a block of N rows for each of `query_views`.
         """
-        contrast = Contrast(
+        return self.judge(self.contrast(queries, positives, views), self.sources)
+
+    def contrast(self, queries: Tensor, positives: Tensor, views: Mapping[str, Tensor]) -> Contrast:
+        """What sources of negatives see."""
+        return Contrast(
             queries,
             positives,
             self.settings.query_views,
@@ -81,8 +96,11 @@ class ContrastiveMethod(Method):
             self.step_generator,
             self.progress,
         )
-        positive = (queries * positives).sum(dim=1)
-        return self.settings.objective(positive, self.sources.similarities(contrast)), positive
+
+    def judge(self, contrast: Contrast, sources: Sources) -> tuple[Tensor, Tensor]:
+        """The loss of each query of a contrast and its similarity to its positive, (M,) both."""
+        positive = (contrast.queries * contrast.positives).sum(dim=1)
+        return self.settings.objective(positive, sources.similarities(contrast)), positive
 
     def after_backward(self) -> None:
         self.sources.after_backward()

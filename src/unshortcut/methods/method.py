@@ -79,6 +79,8 @@ class Seen:
     """(N,) positions of the images in the data set, for methods that remember single images."""
     label: Tensor | None = None
     """(N,) classes, -1 where there is none, for methods that are told them."""
+    facts: Mapping[str, Tensor] = field(default_factory=dict)
+    """(N, k) bool by view: what its maker tells of it, for methods that ask for such views."""
 
 
 @dataclass
@@ -125,6 +127,11 @@ class Method(LightningModule, ABC):
     def embed(self, images: Tensor) -> Tensor:
         """Normalised images (N, 3, H, W) to unit rows (N, D) in the space of the objective."""
 
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """Names of the method's embedding spaces, where it has several."""
+        return ()
+
     def after_backward(self) -> None:
         """Called once the gradient of the last `loss` exists."""
         return
@@ -162,7 +169,8 @@ class Method(LightningModule, ABC):
 
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
         views = {name: self.normalise(view) for name, view in batch["views"].items()}
-        self.last = self.loss(Seen(views, batch.get("index"), batch.get("label")))
+        facts = batch.get("facts", {})
+        self.last = self.loss(Seen(views, batch.get("index"), batch.get("label"), facts))
         if self._trainer is not None:
             figures = {"loss": self.last.loss.detach(), **self.last.figures}
             self.log_dict(figures, batch_size=len(self.last.embeddings))

@@ -23,6 +23,9 @@ from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
 from unshortcut.objectives.info_nce import InfoNCE
 from unshortcut.objectives.objective import AnyObjective
+from unshortcut.views.maker import ViewMaker
+from unshortcut.views.makers.augmented import Augmented
+from unshortcut.views.makers.leave_one_out import Sharing
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,15 @@ class MoCoSettings(ContrastiveSettings):
     negatives: Negatives = (QueueSettings(),)
     batch_norm_groups: Annotated[int, Field(ge=1)] = 8
     """Groups of batch norm on each device, keys dealt between them; 1 leaves batch norm whole."""
+    shared: tuple[str, ...] = ()
+    """Names of augmentations whose draws a key takes from its query (LooC, table 1)."""
 
     def build(self, encoder: Encoder, training: Training | None = None) -> "MoCo":
         return MoCo(encoder, self, training)
+
+    def view_makers(self) -> dict[str, ViewMaker]:
+        key = Sharing(shares=self.shared) if self.shared else Augmented()
+        return {**super().view_makers(), "key": key}
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
         super().check(images, sync_batch_norm)
@@ -71,13 +80,20 @@ class MoCo(ContrastiveMethod):
         self, encoder: Encoder, settings: MoCoSettings, training: Training | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
-        self.head = MLPHead(
-            encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
-        )
+        self.head = self.build_head()
         if settings.batch_norm_groups > 1:
             split_batch_norm(encoder, settings.batch_norm_groups)
             split_batch_norm(self.head, settings.batch_norm_groups)
         self.key_network = MomentumCopy(self.query_network)
+
+    def build_head(self) -> nn.Module:
+        """From features (N, C) to embeddings."""
+        return self.mlp(self.encoder.dim)
+
+    def mlp(self, width: int) -> MLPHead:
+        """A head as the settings have it, for features of a width."""
+        settings = self.settings
+        return MLPHead(width, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm)
 
     @property
     def query_network(self) -> nn.Module:
@@ -96,9 +112,9 @@ class MoCo(ContrastiveMethod):
 
     @torch.no_grad()
     def encode_negatives(self, images: Tensor) -> Tensor:
-        """As keys: (N, 3, H, W) to unit embeddings (N, D), dealt between groups and restored."""
+        """As keys: (N, 3, H, W) to unit embeddings (N, …, D), dealt between groups and restored."""
         shuffle = KeyShuffle(
             len(images), self.settings.batch_norm_groups, self.step_generator("deal")
         )
         embeddings = self.key_network(shuffle.deal(images))
-        return shuffle.restore(F.normalize(embeddings, dim=1))
+        return shuffle.restore(F.normalize(embeddings, dim=-1))

@@ -42,6 +42,8 @@ class Card(BaseModel):
     """Width of the features."""
     classes: list[str] | None = None
     """Of the classifier, where there is one."""
+    spaces: list[str] | None = None
+    """Names of the spaces that the features are of, as many equal parts, where there are such."""
     recipe: dict[str, Any] | None = None
     versions: dict[str, str] = {}
     commit: str | None = None

@@ -1,15 +1,17 @@
-"""Encoders: a timm model without its classifier, or two of them side by side."""
+"""Encoders: a timm model without its classifier, or something built of such models."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import timm
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from unshortcut.errors import UsageError, unknown
+from unshortcut.models.branches import Branched
 from unshortcut.models.colour_split import ColourSplit
+from unshortcut.models.hidden_layers import HiddenLayerSettings, WithHiddenLayers
 
 
 class EncoderSettings(BaseModel):
@@ -24,14 +26,23 @@ class EncoderSettings(BaseModel):
     """For small images: a 3×3 convolution of stride 1 as the stem, and no max-pooling (ResNets)."""
     colour_split: bool = False
     """Two such networks, one for lightness and one for colour, each half of the features (CMC)."""
+    branches: int = Field(1, ge=1)
+    """The last stage so many times over, on a shared trunk; features are joined (LooC++)."""
+    hidden_layers: HiddenLayerSettings | None = None
+    """Layers on top, whose outputs are the features: spaces of a LooC run, for a readout."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a timm model as timm builds it."""
+        return not self.colour_split and self.branches == 1 and self.hidden_layers is None
 
 
 class Encoder(nn.Module):
     """Images (N, 3, H, W) to features (N, dim).
 
-    `self.model` is the bare timm model, so its state dict loads into timm strictly; or two of
-    them in a `ColourSplit`. Weights are laid out channels-last, which nearly doubles the speed of
-    small convolutions on CPUs.
+    `self.model` is the bare timm model, so its state dict loads into timm strictly; or what
+    `colour_split`, `branches` or `hidden_layers` make of such models. Weights are laid out
+    channels-last, which nearly doubles the speed of small convolutions on CPUs.
     """
 
     def __init__(self, settings: EncoderSettings) -> None:
@@ -64,9 +75,15 @@ def create_encoder(settings: EncoderSettings, seed: int) -> Encoder:
 
 
 def _create(settings: EncoderSettings) -> nn.Module:
+    if settings.hidden_layers is not None:
+        below = settings.model_copy(update={"hidden_layers": None})
+        return WithHiddenLayers(_create(below), settings.hidden_layers)
+    if settings.colour_split and settings.branches > 1:
+        raise UsageError("encoder.colour_split and encoder.branches exclude each other")
     if settings.colour_split:
         return ColourSplit(_network(settings, channels=1), _network(settings, channels=2))
-    return _network(settings, channels=3)
+    networks = [_network(settings, channels=3) for _ in range(settings.branches)]
+    return networks[0] if len(networks) == 1 else Branched(networks, settings.name)
 
 
 def _network(settings: EncoderSettings, channels: int) -> nn.Module:

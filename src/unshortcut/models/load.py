@@ -3,7 +3,7 @@
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ class LoadedModel:
     classes: tuple[str, ...] | None = None
     module: nn.Module | None = None
     """The PyTorch module, where there is one."""
+    spaces: tuple[str, ...] | None = None
+    """Names of the spaces that the features are of: as many equal parts, in this order."""
 
     @property
     def device(self) -> torch.device:
@@ -103,6 +105,7 @@ def from_module(
     features: Function | None = None,
     logits: Function | None = None,
     classes: tuple[str, ...] | None = None,
+    spaces: Sequence[str] | None = None,
 ) -> LoadedModel:
     """A loaded model around a module that is in memory."""
     module.eval()
@@ -114,6 +117,7 @@ def from_module(
         logits and torch.no_grad()(logits),
         classes,
         module,
+        None if spaces is None else tuple(spaces),
     )
 
 
@@ -123,7 +127,8 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
         raise UsageError(f"there is no file '{weights}'")
     encoder, card = load_encoder(weights)
     name = path.stem if path.suffix == ".safetensors" else path.name
-    return from_module(name, encoder, card.preprocessing.model_copy(update=stated))
+    preprocessing = card.preprocessing.model_copy(update=stated)
+    return from_module(name, encoder, preprocessing, spaces=card.spaces)
 
 
 def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:

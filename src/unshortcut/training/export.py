@@ -30,10 +30,10 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
     if not weights.is_file():
         raise UsageError(f"'{run}' holds no finished run to export")
     encoder, card = load_encoder(weights)
-    if to in ("timm", "torchvision") and card.encoder.colour_split:
+    if to in ("timm", "torchvision") and not card.encoder.plain:
         raise UsageError(
-            f"an encoder with colour_split is two networks, which {to} has no model for; "
-            "export to onnx or safetensors"
+            f"an encoder with colour_split, branches or hidden_layers is more than one network, "
+            f"which {to} has no model for; export to onnx or safetensors"
         )
     suffix = {"onnx": ".onnx", "safetensors": ".safetensors"}.get(to, f".{to}.pt")
     path = Path(out) if out is not None else weights.with_suffix(suffix)

@@ -128,7 +128,7 @@ def pretrain(
     if not leads:
         return Run(folder.path, {})
     figures = _final_figures(folder, knn, method)
-    _export(method.encoder, settings, folder)
+    save_encoder(method.encoder, card_of(method, settings), folder.weights)
     write_result(
         folder.result,
         "pretrain",
@@ -243,13 +243,15 @@ def _final_figures(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> 
     return figures
 
 
-def _export(encoder: Encoder, recipe: Recipe, folder: RunFolder) -> None:
-    card = Card(
+def card_of(method: Method, recipe: Recipe) -> Card:
+    """The card of a method's encoder; branches are spaces where the method says so."""
+    encoder = method.encoder
+    return Card(
         encoder=recipe.encoder,
         preprocessing=preprocessing(recipe),
         dim=encoder.dim,
+        spaces=list(method.spaces) if encoder.settings.branches > 1 and method.spaces else None,
         recipe=to_mapping(recipe),
         versions=versions(),
         commit=commit(),
     )
-    save_encoder(encoder, card, folder.weights)

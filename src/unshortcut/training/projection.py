@@ -10,6 +10,7 @@ from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
 from unshortcut.models.load import LoadedModel, from_module
 from unshortcut.recipes.load import load_recipe
+from unshortcut.recipes.schema import Recipe
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
@@ -26,17 +27,23 @@ def load_projection(run: str | Path) -> LoadedModel:
 
     The exported encoder has no head, so the weights are those of the run's checkpoint.
     """
+    method, recipe = load_method(run)
+    if torch.cuda.is_available():
+        method.cuda()
+    return from_module(Path(run).name, method, preprocessing(recipe), features=method.embed)
+
+
+def load_method(run: str | Path) -> tuple[Method, Recipe]:
+    """The method of a run with the weights of its checkpoint, and the recipe."""
     folder = RunFolder(Path(run))
     if not is_run(run):
-        raise UsageError(f"'{run}' is no run of unshortcut: only those have an embedding space")
+        raise UsageError(f"'{run}' is no run of unshortcut: only those have embedding spaces")
     if not folder.checkpoint.is_file():
         raise UsageError(f"'{run}' has no checkpoint, which is where the head of a run is kept")
     recipe = load_recipe(folder.recipe)
     method = build_method(recipe)
     _load_weights(method, load_checkpoint(folder.checkpoint).get("state_dict", {}), run)
-    if torch.cuda.is_available():
-        method.cuda()
-    return from_module(folder.path.name, method, preprocessing(recipe), features=method.embed)
+    return method, recipe
 
 
 def _load_weights(method: Method, state: Mapping[str, Tensor], run: str | Path) -> None:

@@ -4,7 +4,8 @@ The two halves are apart because leave-one-out views share a parameter between v
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -69,13 +70,28 @@ class Pipeline:
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
         self.augmentations = tuple(augmentations)
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> list[Any]:
+    def sample(
+        self,
+        rng: np.random.Generator,
+        height: int,
+        width: int,
+        given: Mapping[int, Any] = MappingProxyType({}),
+    ) -> list[Any]:
+        """Draws for an image of height × width; `given` has those that are not left to chance.
+
+        Given or not, everything is drawn: what is given changes nothing of the other draws.
+        """
         draws = []
-        for augmentation in self.augmentations:
+        for place, augmentation in enumerate(self.augmentations):
             params = augmentation.sample(rng, height, width)
+            params = given.get(place, params)
             height, width = augmentation.output_size(params, height, width)
             draws.append(params)
         return draws
+
+    def places(self, name: str) -> list[int]:
+        """Where the augmentations of a name stand."""
+        return [place for place, one in enumerate(self.augmentations) if one.name == name]
 
     def shrink(self, draws: Sequence[Any]) -> float:
         """How many times smaller than the full image the image may be decoded for these draws."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from unshortcut.data.loader import Views
 from unshortcut.data.source import Image
 from unshortcut.errors import UsageError, unknown
-from unshortcut.views.augmentation import Array, Augmentation, Pipeline
+from unshortcut.views.augmentation import Augmentation, Pipeline
 from unshortcut.views.maker import Making, ViewMakers
 
 
@@ -33,10 +34,10 @@ class ViewPlan:
         self.pipelines = {
             name: Pipeline(overrides.get(name, augmentations)) for name in self.makers
         }
+        for name, maker in self.makers.items():
+            maker.check(name, self.pipelines)
 
-    def __call__(
-        self, image: Image, identity: str, seed: int, epoch: int, index: int
-    ) -> dict[str, Array]:
+    def __call__(self, image: Image, identity: str, seed: int, epoch: int, index: int) -> Views:
         """Views of an image, name to uint8 (h, w, 3), in the order of the plan.
 
         `identity` names the image in its data set; (seed, epoch, index) is the key of all draws.
@@ -51,7 +52,11 @@ class ViewPlan:
         )
         for name, maker in self.makers.items():
             making.views[name] = maker.make(making, self.pipelines[name], making.draws[name])
-        return making.views
+        told = {
+            name: maker.tell(making, self.pipelines[name], making.draws[name])
+            for name, maker in self.makers.items()
+        }
+        return Views(making.views, {n: facts for n, facts in told.items() if facts is not None})
 
     def copies(self) -> tuple[str, ...]:
         """The copies of the data set that views may be made from, each once."""

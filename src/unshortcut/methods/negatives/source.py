@@ -35,6 +35,10 @@ class Contrast:
     """Random numbers of this step for a purpose, the same on all ranks."""
     progress: float = 0.0
     """The share of the training that is done."""
+    other_keys: Tensor | None = None
+    """(M, J, D), unit rows: the other keys of each query's image, where they are told apart."""
+    equal_draws: Tensor | None = None
+    """(M, J) bool: which of them drew by accident what the positive shares with the query."""
 
     @property
     def copies(self) -> int:
@@ -61,6 +65,8 @@ class NegativeSettings(ABC):
     """What a recipe says of a source: a frozen dataclass, found by its `name`."""
 
     name: ClassVar[str]
+    needs_spaces: ClassVar[bool] = False
+    """Whether it is only for methods with several spaces."""
 
     @abstractmethod
     def build(self, dim: int, seed: int) -> NegativeSource:
@@ -118,6 +124,28 @@ class Sources(nn.ModuleList):
 
     def _sources(self) -> list[NegativeSource]:
         return [source for source in self if isinstance(source, NegativeSource)]
+
+
+class SpaceSources(Sources):
+    """The same sources in each of several spaces, one space after the other."""
+
+    def __init__(
+        self, spaces: int, settings: Iterable[NegativeSettings], dim: int, seed: int
+    ) -> None:
+        settings = list(settings)
+        nn.ModuleList.__init__(
+            self, (Sources(settings, dim, torch_seed(seed, space)) for space in range(spaces))
+        )
+
+    def of_space(self, place: int) -> Sources:
+        """Those of one space."""
+        found = self[place]
+        assert isinstance(found, Sources)
+        return found
+
+    def after_backward(self) -> None:
+        for place in range(len(self)):
+            self.of_space(place).after_backward()
 
 
 Negatives = tuple[

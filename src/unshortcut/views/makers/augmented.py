@@ -18,7 +18,7 @@ class Augmented(ViewMaker):
         return pipeline.sample(rng, making.image.height, making.image.width)
 
     def make(self, making: Making, pipeline: Pipeline, draws: Sequence[Any]) -> Array:
-        return pipeline.apply(making.pixels(pipeline.copy(draws)), draws)
+        return making.apply(pipeline, draws)
 
     def shrink(self, pipeline: Pipeline, draws: Sequence[Any]) -> float:
         return pipeline.shrink(draws)

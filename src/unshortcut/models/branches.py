@@ -1,0 +1,90 @@
+"""One network with its last stage several times over: a trunk and branches (LooC++, section 4)."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from unshortcut.errors import UsageError
+
+VIT_SHARE = 4
+"""A branch of a ViT has the last of so many parts of its blocks, as of a ResNet's four stages."""
+
+
+class Branched(nn.Module):
+    """A trunk, and the last stages of several networks side by side.
+
+    The trunk is that of the first network; features are the branches' pooled ones, joined. For
+    ResNets a branch is the last stage (Conv5), for ViTs the last quarter of the blocks and the
+    norm after them.
+    """
+
+    def __init__(self, networks: Sequence[nn.Module], name: str) -> None:
+        super().__init__()
+        self.trunk = networks[0]
+        widths = [int(getattr(network, "num_features")) for network in networks]  # noqa: B009
+        self.num_features = sum(widths)
+        self.branches = nn.ModuleList(_cut_off(network, name) for network in networks)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(N, 3, H, W) to (N, branches · C)."""
+        shared = self.trunk.forward_features(images)  # type: ignore[operator]
+        pooled = [self.trunk.forward_head(branch(shared)) for branch in self.branches]  # type: ignore[operator]
+        return torch.cat(pooled, dim=1)
+
+    def forward_features(self, images: Tensor) -> Tensor:
+        """Before pooling: (N, branches · C, h, w), or (N, tokens, branches · C) for a ViT."""
+        shared = self.trunk.forward_features(images)  # type: ignore[operator]
+        maps = [branch(shared) for branch in self.branches]
+        return torch.cat(maps, dim=1 if maps[0].dim() == 4 else -1)
+
+
+def branch_state(state: dict[str, Tensor], kept: Sequence[int], network: nn.Module) -> None:
+    """Load into `network` the trunk and some branches of a `Branched` with this state.
+
+    One branch makes a plain network of the trunk's kind; several make a `Branched`.
+    """
+    trunk = {name.removeprefix("trunk."): t for name, t in state.items() if name[:6] == "trunk."}
+    tails = [
+        {
+            name.removeprefix(f"branches.{place}."): tensor
+            for name, tensor in state.items()
+            if name.startswith(f"branches.{place}.")
+        }
+        for place in kept
+    ]
+    if isinstance(network, Branched):
+        network.trunk.load_state_dict(trunk)
+        for branch, tail in zip(network.branches, tails, strict=True):
+            branch.load_state_dict(tail)
+        return
+    # A branch is cut off a network as the trunk is, so cutting shows which tensor goes where.
+    only = Branched([network], type(network).__name__)
+    only.trunk.load_state_dict(trunk)
+    only.branches[0].load_state_dict(tails[0])
+    _put_back(only)
+
+
+def _cut_off(network: nn.Module, name: str) -> nn.Module:
+    """The last stage, which the network then passes through unchanged."""
+    stage = getattr(network, "layer4", None)
+    if isinstance(stage, nn.Module):
+        network.layer4 = nn.Identity()
+        return stage
+    blocks, norm = getattr(network, "blocks", None), getattr(network, "norm", None)
+    if isinstance(blocks, nn.Sequential) and isinstance(norm, nn.Module):
+        count = max(1, len(blocks) // VIT_SHARE)
+        network.blocks, network.norm = blocks[:-count], nn.Identity()
+        return nn.Sequential(blocks[-count:], norm)
+    raise UsageError(f"encoder.branches is for ResNets and ViTs, not for '{name}'")
+
+
+def _put_back(branched: Branched) -> None:
+    """Undo `_cut_off` on a network with one branch."""
+    trunk, stage = branched.trunk, branched.branches[0]
+    if hasattr(trunk, "layer4"):
+        trunk.layer4 = stage
+        return
+    blocks, norm = stage.children()
+    trunk.blocks = nn.Sequential(*trunk.blocks.children(), *blocks.children())  # type: ignore[union-attr]
+    trunk.norm = norm

@@ -1,0 +1,189 @@
+"""Leave-one-out and add-one views: what is shared is equal to the bit, the rest independent."""
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from unshortcut.data.loader import KeyedDataset, collate
+from unshortcut.data.shapes import Shapes
+from unshortcut.data.source import ArrayImage
+from unshortcut.errors import UsageError
+from unshortcut.views.augmentation import Augmentation, Pipeline, make_augmentation
+from unshortcut.views.augmentations.random_resized_crop import RandomResizedCrop
+from unshortcut.views.maker import Making, ViewMaker
+from unshortcut.views.makers.augmented import Augmented
+from unshortcut.views.makers.leave_one_out import Lacking, Sharing
+from unshortcut.views.plan import ViewPlan
+
+CROP = make_augmentation("random_resized_crop", {"size": 24, "scale": [0.2, 0.9]})
+ROTATION = make_augmentation("rotation", {"p": 0.5})
+JITTER = make_augmentation("color_jitter", {"hue": 0.5, "p": 0.8})
+GREY = make_augmentation("grayscale", {"p": 0.5})
+DIFFUSION = make_augmentation("anisotropic_diffusion", {"iterations": [1, 9], "p": 0.5})
+TEXTURE = make_augmentation("texture_randomization", {"p": 0.5})
+FLIP = make_augmentation("horizontal_flip", {"p": 0.5})
+ALL = (CROP, TEXTURE, ROTATION, JITTER, GREY, DIFFUSION, FLIP)
+SPACES = {
+    "color": ("color_jitter", "grayscale"),
+    "rotation": ("rotation",),
+    "texture": ("texture_randomization",),
+    "diffusion": ("anisotropic_diffusion",),
+    "crop": ("random_resized_crop",),
+}
+PICTURE = np.random.default_rng(0).integers(0, 256, (40, 56, 3), dtype=np.uint8)
+
+
+def leave_one_out(augmentations: tuple[Augmentation, ...] = ALL) -> ViewPlan:
+    compares = tuple(SPACES.values())
+    makers: dict[str, ViewMaker] = {"query": Augmented(), "key": Sharing(compares=compares)}
+    for space, names in SPACES.items():
+        makers[f"key_{space}"] = Sharing(shares=names, compares=compares)
+    return ViewPlan(makers, augmentations)
+
+
+def draws(plan: ViewPlan, index: int) -> dict[str, list[Any]]:
+    making = Making(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+    for name, maker in plan.makers.items():
+        rng = making.generator(name)
+        making.draws[name] = maker.draw(making, plan.pipelines[name], rng)
+    return making.draws
+
+
+def test_a_key_has_the_query_s_parameters_of_its_augmentations_and_of_no_other() -> None:
+    plan = leave_one_out()
+    names = [augmentation.name for augmentation in ALL]
+    equal = {(key, name): 0 for key in plan.makers for name in names}
+    rounds = 60
+    for index in range(rounds):
+        drawn = draws(plan, index)
+        for key, name in equal:
+            place = names.index(name)
+            equal[key, name] += drawn[key][place] == drawn["query"][place]
+    for space, shared in SPACES.items():
+        for name in names:
+            times = equal[f"key_{space}", name]
+            assert (times == rounds) if name in shared else times < 0.75 * rounds, (space, name)
+    assert all(equal["key", name] < 0.75 * rounds for name in names)
+
+
+def test_what_is_not_shared_is_drawn_as_if_nothing_were() -> None:
+    """The draws of a key without sharing, but for the shared places: so they are independent."""
+    plan = leave_one_out()
+    for index in range(20):
+        drawn = draws(plan, index)
+        for space, shared in SPACES.items():
+            making = Making(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+            alone = Pipeline(ALL).sample(making.generator(f"key_{space}"), 40, 56)
+            for place, augmentation in enumerate(ALL):
+                if augmentation.name not in shared:
+                    assert drawn[f"key_{space}"][place] == alone[place]
+
+
+def test_angles_of_query_and_independent_key_are_uncorrelated() -> None:
+    """Rotation is drawn with p 0.5: both unturned in a quarter, equal turns in a twelfth."""
+    plan = ViewPlan({"query": Augmented(), "key": Sharing(compares=(("rotation",),))}, (ROTATION,))
+    pairs = [draws(plan, index) for index in range(1500)]
+    share = np.mean([drawn["query"] == drawn["key"] for drawn in pairs])
+    assert share == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / 1500))
+
+
+def test_the_maker_tells_which_draws_are_equal_by_accident() -> None:
+    plan = leave_one_out()
+    for index in range(20):
+        made = plan(ArrayImage(PICTURE), "a.png", 3, 0, index)
+        drawn = draws(plan, index)
+        for key in ("key", "key_rotation", "key_color"):
+            for space, told in zip(SPACES.values(), made.facts[key], strict=True):
+                places = [place for place, one in enumerate(ALL) if one.name in space]
+                assert told == all(drawn[key][p] == drawn["query"][p] for p in places)
+        assert "query" not in made.facts
+
+
+def test_facts_reach_the_batch() -> None:
+    data = KeyedDataset(Shapes("train", size=32, count=8), leave_one_out(), seed=0)
+    batch = collate([data[0, index] for index in range(8)])
+    facts = batch["facts"]
+    assert facts["key_crop"].shape == (8, len(SPACES))
+    assert facts["key_crop"][:, list(SPACES).index("crop")].all()
+    assert not facts["key_color"][:, list(SPACES).index("crop")].any()
+
+
+def test_the_pixels_of_views_that_share_everything_are_equal_to_the_bit() -> None:
+    shares = tuple(augmentation.name for augmentation in ALL)
+    plan = ViewPlan({"query": Augmented(), "key": Sharing(shares=shares)}, ALL)
+    for index in range(5):
+        made = plan(ArrayImage(PICTURE), "a.png", 0, 0, index)
+        assert np.array_equal(made["query"], made["key"])
+
+
+def test_an_image_is_decoded_once_and_a_shared_crop_is_cut_once() -> None:
+    plan = leave_one_out((CROP, ROTATION, JITTER, GREY, TEXTURE, DIFFUSION, FLIP))
+    image = ArrayImage(PICTURE)
+    with (
+        patch.object(ArrayImage, "pixels", autospec=True, side_effect=ArrayImage.pixels) as pixels,
+        patch.object(RandomResizedCrop, "apply", autospec=True) as cut,
+    ):
+        cut.side_effect = lambda crop, picture, params: picture[:24, :24]
+        plan(image, "a.png", 0, 0, 0)
+    assert pixels.call_count == 1
+    assert cut.call_count == len(plan.makers) - 1  # `key_crop` has the query's
+
+
+def test_what_is_done_once_gives_the_same_pixels() -> None:
+    plan = leave_one_out()
+    for index in range(5):
+        made = plan(ArrayImage(PICTURE), "a.png", 3, 0, index)
+        drawn = draws(plan, index)
+        for name, view in made.items():
+            assert np.array_equal(view, Pipeline(ALL).apply(PICTURE, drawn[name])), name
+
+
+def test_add_one_views_lack_what_they_are_to_lack_and_nothing_else() -> None:
+    everything = ("color_jitter", "grayscale", "rotation")
+    plan = ViewPlan(
+        {"query": Lacking(lacks=everything), "key_rotation": Lacking(lacks=everything[:2])}, ALL
+    )
+    names = [augmentation.name for augmentation in ALL]
+    found = {key: dict.fromkeys(names, 0) for key in plan.makers}
+    for index in range(40):
+        for key, drawn in draws(plan, index).items():
+            for name, params in zip(names, drawn, strict=True):
+                found[key][name] += params is not None
+    assert all(found["query"][name] == 0 for name in everything)
+    assert found["key_rotation"]["color_jitter"] == found["key_rotation"]["grayscale"] == 0
+    assert 5 < found["key_rotation"]["rotation"] < 35
+    assert found["query"]["anisotropic_diffusion"] > 5
+    assert found["query"]["random_resized_crop"] == 40
+
+
+def test_a_shared_crop_of_a_turned_image_stays_inside_it() -> None:
+    """A quarter turn before the crop exchanges the sides of the image that a box was drawn for."""
+    turn_first = (make_augmentation("rotation", {"p": 0.9}), CROP)
+    plan = ViewPlan(
+        {"query": Augmented(), "key": Sharing(shares=("random_resized_crop",))}, turn_first
+    )
+    for index in range(10):
+        made = plan(ArrayImage(PICTURE), "a.png", 0, 0, index)
+        assert made["key"].shape == (24, 24, 3)
+        drawn = draws(plan, index)
+        assert drawn["key"][1] == drawn["query"][1]
+
+
+@pytest.mark.parametrize(
+    ("maker", "overrides", "message"),
+    [
+        (Sharing(shares=("rotatoin",)), {}, "rotatoin.*'rotation'"),
+        (Sharing(compares=(("blur",),)), {}, "blur"),
+        (Lacking(lacks=("colour",)), {}, "colour"),
+        (Lacking(lacks=("random_resized_crop",)), {}, "cannot do without 'random_resized_crop'"),
+        (Sharing(shares=("grayscale",)), {"key": [CROP, make_augmentation("grayscale", {"p": 1})]},
+         "overrides"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_made_is_refused(
+    maker: ViewMaker, overrides: dict[str, list[Augmentation]], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        ViewPlan({"query": Augmented(), "key": maker}, ALL, overrides)
