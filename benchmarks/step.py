@@ -1,4 +1,4 @@
-"""A training step of MoCo-v2 and SimCLR beside lightly's modules, and what patch negatives add.
+"""A training step of MoCo-v2 and SimCLR beside lightly's modules, and what other methods add.
 
 A step is all from views to moved weights: both branches, momentum copy, loss, backward pass, queue,
 SGD. Both sides have timm's ResNet-18, the same widths, temperature, queue and optimiser, and no
@@ -14,8 +14,13 @@ over both views at once, as in the official code, and lightly's over each.
 `patch_negative_overhead` is a step with patch negatives over a step without and one more forward
 pass of the key encoder: 1.0 is free. Making them is the loader's work, on other cores:
 `patch_view_overhead` is the time to make the views of a photograph, 224 px, with them over without.
+
+`looc_overhead` is a step of LooC with spaces for colour and rotation over a step of MoCo and two
+more forward passes of the key encoder; `looc_view_overhead` the time to make its four views over
+twice that to make the two of MoCo with the same augmentations: the image is decoded once.
 """
 
+from collections.abc import Sequence
 from statistics import median
 
 import cv2
@@ -26,8 +31,10 @@ from benchmarks.common import Paired, alternate, json_target, read_photos, repor
 from benchmarks.step_lightly import Step, Views, lightly_moco, lightly_simclr
 from unshortcut.data.decode import EncodedImage
 from unshortcut.memory import keep_freed_memory
+from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.method import Method
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.negatives.other_keys import OtherKeysSettings
 from unshortcut.methods.negatives.patch import PatchSettings
 from unshortcut.methods.negatives.queue import QueueSettings
 from unshortcut.methods.simclr import SimCLRSettings
@@ -43,6 +50,10 @@ QUEUE = QueueSettings(4096)
 WHOLE = MoCoSettings(negatives=(QUEUE,), batch_norm_groups=1)
 SPLIT = MoCoSettings(negatives=(QUEUE,))
 WITH_PATCHES = MoCoSettings(negatives=(QUEUE, PatchSettings()))
+LOOC = LooCSettings(
+    spaces={"color": ("color_jitter", "grayscale"), "rotation": ("rotation",)},
+    negatives=(QUEUE, OtherKeysSettings()),
+)
 SIMCLR = SimCLRSettings()
 
 
@@ -53,9 +64,8 @@ def main() -> None:
     cv2.setNumThreads(1)
     torch.manual_seed(0)
     photos = read_photos()
-    views = {
-        name: torch.randn(BATCH, 3, PIXELS, PIXELS) for name in ("query", "key", "patch_negative")
-    }
+    names = ("query", "key", "key_color", "key_rotation", "patch_negative")
+    views = {name: torch.randn(BATCH, 3, PIXELS, PIXELS) for name in names}
 
     their_moco = lightly_moco(their_encoder(), WHOLE, QUEUE.size, views)
     moco = alternate(our_step(WHOLE.build(our_encoder()), views), their_moco, 1, ROUNDS)
@@ -72,6 +82,8 @@ def main() -> None:
             "step_vs_lightly_simclr": simclr.ratio,
             "patch_negative_overhead": patch_negatives(views).ratio,
             "patch_view_overhead": patch_views(photos).ratio,
+            "looc_overhead": leave_one_out(views).ratio,
+            "looc_view_overhead": leave_one_out_views(photos).ratio,
         },
         ["lightly", "torch", "timm"],
         target,
@@ -103,16 +115,28 @@ def our_step(method: Method, views: Views) -> Step:
 
 def patch_negatives(views: Views) -> Paired:
     """A step with patch negatives as the peer of a step without and one more forward pass."""
+    with_patches = our_step(WITH_PATCHES.build(our_encoder()), views)
+    return alternate(step_and_forwards(views, ["patch_negative"]), with_patches, 1, ROUNDS)
+
+
+def leave_one_out(views: Views) -> Paired:
+    """A step of LooC as the peer of a step of MoCo and a forward pass for each further key."""
+    further = [f"key_{space}" for space in LOOC.spaces]
+    looc = our_step(LOOC.build(our_encoder()), views)
+    return alternate(step_and_forwards(views, further), looc, 1, ROUNDS)
+
+
+def step_and_forwards(views: Views, further: Sequence[str]) -> Step:
+    """A step of MoCo, and further views through its key encoder."""
     plain = SPLIT.build(our_encoder())
     plain_step = our_step(plain, views)
 
-    def step_and_forward(number: int) -> None:
+    def step(number: int) -> None:
         plain_step(number)
-        plain.key_network(views["patch_negative"])
+        for name in further:
+            plain.key_network(views[name])
 
-    return alternate(
-        step_and_forward, our_step(WITH_PATCHES.build(our_encoder()), views), 1, ROUNDS
-    )
+    return step
 
 
 def patch_views(photos: list[bytes]) -> Paired:
@@ -121,11 +145,24 @@ def patch_views(photos: list[bytes]) -> Paired:
     without, with_patches = (
         load_recipe("moco-v2-imagenet", sets).view_plan() for sets in ([], [negatives])
     )
+    return alternate(make(without, photos), make(with_patches, photos), len(photos), ROUNDS)
 
-    def make(plan: ViewPlan) -> Step:
-        return lambda item: plan(EncodedImage(photos[item]), "", seed=0, epoch=0, index=item)
 
-    return alternate(make(without), make(with_patches), len(photos), ROUNDS)
+def leave_one_out_views(photos: list[bytes]) -> Paired:
+    """The four views of LooC as the peer of twice the two of MoCo."""
+    moco = make(load_recipe("moco-v2-rotation-500ep-imagenet100").view_plan(), photos)
+    looc = make(load_recipe("looc-color-rotation-imagenet100").view_plan(), photos)
+
+    def twice(item: int) -> None:
+        moco(item)
+        moco(item)
+
+    return alternate(twice, looc, len(photos), ROUNDS)
+
+
+def make(plan: ViewPlan, photos: list[bytes]) -> Step:
+    """All views of a photograph."""
+    return lambda item: plan(EncodedImage(photos[item]), "", seed=0, epoch=0, index=item)
 
 
 if __name__ == "__main__":

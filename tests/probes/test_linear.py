@@ -1,5 +1,6 @@
 """The linear probe beside scikit-learn, SciPy and the papers' SGD, and what it must not see."""
 
+import math
 import statistics
 from dataclasses import replace
 
@@ -251,3 +252,19 @@ def test_broken_input_is_named():
         fit_linear(features, labels, seeds=[1, 1])
     with pytest.raises(UsageError, match="40 dimensions, the test set's 8"):
         linear_accuracy((features, labels), {"test": (features[:, :8], labels)})
+
+
+def test_at_a_rate_of_infinity_the_decay_alone_counts(monkeypatch):
+    """Trained to convergence, seeds that start elsewhere end at scikit-learn's minimum."""
+    monkeypatch.setattr(linear, "TOLERANCE", 1e-8)
+    features, labels = blobs(200, 0)
+    peer = LogisticRegression(C=1 / (0.01 * len(labels)), tol=1e-9, max_iter=10_000)
+    peer.fit(features - features.mean(0), labels)
+    weight = torch.tensor(peer.coef_ - peer.coef_.mean(0))
+    for probe in fit_linear(
+        features, labels, learning_rates=[math.inf], weight_decays=[0.01], seeds=[0, 1]
+    ):
+        ours = probe.weight.double() - probe.weight.double().mean(0)
+        assert (ours - weight).norm() < 0.01 * weight.norm()
+    with pytest.raises(UsageError, match="without a weight decay the learning rate must be finite"):
+        fit_linear(features, labels, learning_rates=[math.inf], weight_decays=[0.0, 0.01])

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from unshortcut.audit._pairs import KINDS, Cosines, Sampling, compare, pair_makers
 from unshortcut.audit._similarity_plot import draw_histograms
+from unshortcut.audit.models import Model, by_name
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
@@ -32,7 +33,6 @@ from unshortcut.views.plan import ViewPlan
 
 Space = Literal["features", "embedding"]
 """The encoder's output; or that of encoder and head, where the objective works (runs only)."""
-Model = str | Path | LoadedModel
 
 EDGES = np.linspace(-1, 1, 51)
 """Of the histograms' bins."""
@@ -152,7 +152,7 @@ def similarity(
             all models are runs and have the same, else MoCo-v2's.
         size, mean, std: the preprocessing of models that are no runs, where no card states it.
     """
-    named = dict(models) if isinstance(models, Mapping) else _named(models)
+    named = dict(models) if isinstance(models, Mapping) else by_name(models)
     if not named:
         raise UsageError("similarity needs at least one model")
     runs = [spec for spec in named.values() if not isinstance(spec, LoadedModel) and is_run(spec)]
@@ -222,13 +222,3 @@ def _pipelines(views: ViewSettings) -> tuple[Any, Any]:
     """What runs of different input sizes may have in common."""
     sized = views_at(views, 224)
     return sized.augmentations, sized.overrides
-
-
-def _named(models: Sequence[Model]) -> dict[str, Model]:
-    """Models by what the user calls them; a number tells those apart that share a name."""
-    named: dict[str, Model] = {}
-    for model in models:
-        name = model.name if isinstance(model, LoadedModel) else public_name(str(model))
-        repeats = sum(other == name or other.startswith(f"{name} (") for other in named)
-        named[f"{name} ({repeats + 1})" if repeats else name] = model
-    return named

@@ -158,8 +158,10 @@ def fit_linear(
 
     `learning_rates` and `weight_decays` are those of the papers' SGD on these features; by default
     `RATES` and `DECAYS` in units of their total variance, so that no rescaling of the features
-    changes the result. `holdout` is the part of each class on which a seed chooses; a grid of one
-    setting needs none. Needs memory for one float32 copy of the features.
+    changes the result. A rate of infinity stands for training to convergence: the start no longer
+    counts, and the decay alone holds the classifier back. `holdout` is the part of each class on
+    which a seed chooses; a grid of one setting needs none. Needs memory for one float32 copy of
+    the features.
     """
     rows, truth = checked((features, labels), "train", classes)
     classes = int(truth.max()) + 1 if classes is None else classes
@@ -183,10 +185,12 @@ def _grid(
     unit = variance or 1.0
     rates = [rate / unit for rate in RATES] if learning_rates is None else learning_rates
     decays = [decay * unit for decay in DECAYS] if weight_decays is None else weight_decays
-    if not rates or not all(0 < rate < math.inf for rate in rates):
+    if not rates or not all(rate > 0 for rate in rates):
         raise UsageError(f"learning rates must be above 0, not {list(rates)}")
     if not decays or not all(0 <= decay < math.inf for decay in decays):
         raise UsageError(f"weight decays must be 0 or more, not {list(decays)}")
+    if math.inf in rates and 0 in decays:
+        raise UsageError("without a weight decay the learning rate must be finite, not inf")
     grid = {Setting(rate, decay) for rate in rates for decay in decays}
     return sorted(grid, key=lambda setting: (-sum(setting.pulls(10_000)), setting))
 

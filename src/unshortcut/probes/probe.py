@@ -15,10 +15,12 @@ Extract = Callable[[ImageSource, str], Features]
 
 @dataclass(frozen=True)
 class Score:
-    """Accuracy on one test set, in percent: mean and standard deviation over seeds."""
+    """Accuracy on one test set, in percent: mean and standard deviation over seeds or trials."""
 
     mean: float
     std: float | None = None
+    interval: float | None = None
+    """Half the width of the mean's 95 % interval, where a probe is repeated to give one."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,10 @@ class ProbeResult:
 
     def figures(self) -> dict[str, Any]:
         """The plain form for `result.json`."""
-        scores = {
-            name: {"accuracy": score.mean, **({} if score.std is None else {"std": score.std})}
-            for name, score in self.scores.items()
-        }
+        scores = {}
+        for name, score in self.scores.items():
+            plain = {"accuracy": score.mean, "std": score.std, "interval": score.interval}
+            scores[name] = {key: value for key, value in plain.items() if value is not None}
         return {"kind": self.kind, "chosen": self.chosen, **scores}
 
 
@@ -48,6 +50,8 @@ class Probe(ABC):
     """
 
     name: ClassVar[str]
+    needs_labels: ClassVar[bool] = True
+    """Whether the images given must have labels, and the tests the classes of train."""
 
     @abstractmethod
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:

@@ -9,6 +9,7 @@ keeps the best epoch on the test set, which this does not do.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from timm.optim import Lars
@@ -39,8 +40,8 @@ class Protocol:
     weight_decay: float = 0.0
     per_256: bool = False
     """The learning rate is stated for a batch of 256, and grows with the batch."""
-    lars: bool = False
-    """LARS on the weight, as MAE has it, instead of SGD."""
+    optimiser: Literal["sgd", "lars", "adam"] = "sgd"
+    """LARS is on the weight alone, as MAE has it; for Adam `momentum` plays no part."""
     normalised: bool = False
     """A batch norm without affine comes before the classifier; ragged last batches are left out."""
 
@@ -65,7 +66,7 @@ MAE = Protocol(
     batch_size=16384,
     epochs=90,
     warmup_epochs=10,
-    lars=True,
+    optimiser="lars",
     normalised=True,
 )
 PROTOCOLS = {protocol.name: protocol for protocol in (MOCO, NSN, LOOC, MAE)}
@@ -138,7 +139,9 @@ def _head(protocol: Protocol, dimensions: int, classes: int, seed: int) -> nn.Se
 def _optimiser(protocol: Protocol, head: nn.Sequential) -> torch.optim.Optimizer:
     weight, bias = head[-1].parameters()
     momentum, decay = protocol.momentum, protocol.weight_decay
-    if not protocol.lars:
+    if protocol.optimiser == "adam":
+        return torch.optim.Adam([weight, bias], protocol.rate(0), weight_decay=decay)
+    if protocol.optimiser == "sgd":
         return torch.optim.SGD([weight, bias], protocol.rate(0), momentum, weight_decay=decay)
     # Only the weight is adapted: LARS sets a bias's rate by its norm, and that starts at 0.
     groups = [{"params": [weight], "always_adapt": True}, {"params": [bias]}]

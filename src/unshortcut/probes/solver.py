@@ -37,14 +37,9 @@ class Basis:
     def of(cls, features: Tensor) -> "Basis":
         """The basis of features (N, D) of any floating type."""
         mean = features.mean(0, dtype=torch.float64)
-        covariance = torch.zeros(len(mean), len(mean), dtype=torch.float64, device=mean.device)
-        for part in features.split(ROWS):
-            centred = part.float() - mean.float()
-            covariance += centred.T @ centred
-        energy, axes = torch.linalg.eigh(covariance / len(features))
-        kept = energy > (RELATIVE_RANK * energy[-1]).clamp(min=torch.finfo(torch.float32).tiny)
-        energy = torch.cat([energy[kept], energy.new_ones(1)])
-        return cls(mean.float(), axes[:, kept].float(), energy.float())
+        axes_of = _tall_axes if len(features) > len(mean) else _wide_axes
+        energy, axes = axes_of(features, mean.float())
+        return cls(mean.float(), axes.float(), torch.cat([energy, energy.new_ones(1)]).float())
 
     def coordinates(self, features: Tensor) -> Tensor:
         """(N, D) of any floating type -> (N, A) float32."""
@@ -176,6 +171,31 @@ class _Memory:
         for (step, change, weight), share in zip(self.pairs, reversed(shares), strict=True):
             rest += (share - weight * _dot(change, rest))[:, None, None] * step
         return rest
+
+
+def _tall_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
+    """Energies (A - 1,) and axes (D, A - 1) by way of the (D, D) covariance."""
+    covariance = torch.zeros(len(mean), len(mean), dtype=torch.float64, device=mean.device)
+    for part in features.split(ROWS):
+        centred = part.float() - mean
+        covariance += centred.T @ centred
+    energy, axes = torch.linalg.eigh(covariance / len(features))
+    kept = _kept(energy)
+    return energy[kept], axes[:, kept]
+
+
+def _wide_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
+    """The same by way of the (N, N) products of samples: far fewer where N is less than D."""
+    centred = (features.float() - mean).double()
+    energy, sides = torch.linalg.eigh(centred @ centred.T / len(features))
+    kept = _kept(energy)
+    axes = centred.T @ sides[:, kept] / (len(features) * energy[kept]).sqrt()
+    return energy[kept], axes
+
+
+def _kept(energy: Tensor) -> Tensor:
+    """(D,) bool: the axes that are more than rounding; energies ascend."""
+    return energy > (RELATIVE_RANK * energy[-1]).clamp(min=torch.finfo(torch.float32).tiny)
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:

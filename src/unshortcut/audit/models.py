@@ -1,0 +1,31 @@
+"""The models that a measurement is about: told apart by name, and with their spaces."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unshortcut.models.load import LoadedModel, load_model
+from unshortcut.probes.spaces import required_spaces
+from unshortcut.result import public_name
+from unshortcut.training.projection import is_run
+from unshortcut.training.spaces import load_spaces
+
+Model = str | Path | LoadedModel
+
+
+def by_name(models: Sequence[Model]) -> dict[str, Model]:
+    """Models by what the user calls them; a number tells those apart that share a name."""
+    found: dict[str, Model] = {}
+    for model in models:
+        name = model.name if isinstance(model, LoadedModel) else public_name(str(model))
+        repeats = sum(other == name or other.startswith(f"{name} (") for other in found)
+        found[f"{name} ({repeats + 1})" if repeats else name] = model
+    return found
+
+
+def load_with_spaces(model: Model) -> LoadedModel:
+    """A model with all of its spaces: of a run, of an export, or as it is; else a `UsageError`."""
+    if not isinstance(model, LoadedModel) and is_run(model):
+        return load_spaces(model)
+    loaded = model if isinstance(model, LoadedModel) else load_model(model)
+    required_spaces(loaded)
+    return loaded

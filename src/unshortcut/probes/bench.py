@@ -1,0 +1,111 @@
+"""Model and data made ready for a probe: opened, checked, features on demand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from unshortcut.data.open import DataSpec, open_data, splits
+from unshortcut.data.source import ImageSource
+from unshortcut.errors import UsageError
+from unshortcut.models.load import LoadedModel, load_model
+from unshortcut.probes.features import Features, compute_features
+from unshortcut.probes.probe import Extract
+from unshortcut.progress import bar
+
+Data = str | Path | ImageSource
+Model = str | Path | LoadedModel
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a probe is given."""
+
+    extract: Extract
+    train: ImageSource
+    tests: Mapping[str, ImageSource]
+
+    def remembering(self) -> "Bench":
+        """The same, with features that are kept in memory from the first question on."""
+        known: dict[str, Features] = {}
+
+        def extract(source: ImageSource, name: str) -> Features:
+            key = source.fingerprint()  # a probe may make its sources anew, turned ones say
+            if key not in known:
+                known[key] = self.extract(source, name)
+            return known[key]
+
+        return Bench(extract, self.train, self.tests)
+
+
+def bench(
+    model: Model,
+    data: Data,
+    *,
+    tests: Sequence[Data] | Mapping[str, Data] = (),
+    needs_labels: bool = True,
+    console: Console | None = None,
+    workers: int = 0,
+) -> Bench:
+    """Open and check model, data and tests; features come on demand. Arguments as in `probe`."""
+    loaded = model if isinstance(model, LoadedModel) else load_model(model)
+    train = open_data(data)
+    if needs_labels:
+        _require_labels(train, str(data))
+    if not isinstance(tests, Mapping):
+        tests = _named(list(tests) or _default_tests(data))
+    test_sources = {name: open_data(spec) for name, spec in tests.items()}
+    if needs_labels:
+        for name, source in test_sources.items():
+            _require_labels(source, name)
+            _require_same_classes(train, source, name)
+    shown = console or Console(stderr=True)
+    return Bench(
+        lambda source, name: features_of(loaded, source, name, shown, workers), train, test_sources
+    )
+
+
+def features_of(
+    model: LoadedModel, source: ImageSource, name: str, console: Console, workers: int
+) -> Features:
+    """Features of a source, with a progress bar."""
+    with bar(console, f"features of {name}") as on_progress:
+        return compute_features(model, source, workers=workers, on_progress=on_progress)
+
+
+def _require_labels(source: ImageSource, spec: str) -> None:
+    if source.labels is None:
+        raise UsageError(f"'{spec}' has no labels: a probe needs class folders")
+
+
+def _default_tests(data: Data) -> list[Data]:
+    if isinstance(data, ImageSource):
+        raise UsageError("say on which data to test")
+    known = splits(data)
+    for split in ("test", "val"):
+        if split in known:
+            return [f"{DataSpec.parse(data).where}@{split}"]
+    raise UsageError(f"'{data}' has no 'test' or 'val' split; say on which data to test with --on")
+
+
+def _named(tests: Sequence[Data]) -> dict[str, Data]:
+    """Test data by their short names, or by their full ones where the short ones repeat."""
+    short = [_name(spec) for spec in tests]
+    names = short if len(set(short)) == len(short) else [str(spec) for spec in tests]
+    return dict(zip(names, tests, strict=True))
+
+
+def _name(spec: Data) -> str:
+    if isinstance(spec, ImageSource):
+        return type(spec).__name__
+    parsed = DataSpec.parse(spec)
+    return parsed.split or Path(parsed.where).name
+
+
+def _require_same_classes(train: ImageSource, test: ImageSource, name: str) -> None:
+    if train.classes != test.classes:
+        missing = sorted(set(test.classes or ()) ^ set(train.classes or ()))
+        raise UsageError(
+            f"'{name}' has other classes than the training data: {', '.join(missing[:5])}"
+        )

@@ -1,0 +1,148 @@
+"""Few-shot accuracy on cached features: a linear classifier from n images of every class.
+
+LooC, section 4: all classes at once, several trials that draw their shots anew, and Student's 95 %
+interval of the mean over trials. Two solvers:
+
+- `exact` is the minimum of the L2-penalised cross-entropy. A trial chooses its penalty on a
+  held-out part of its own shots and fits again on all of them; of one shot a class nothing can be
+  held out, and the penalty is `ONE_SHOT_DECAY`.
+- `adam` is the paper's (LooC, appendix D): 250 iterations of Adam on all shots, at a rate of 0.03.
+"""
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from scipy import stats
+from torch import Tensor
+
+from unshortcut.errors import UsageError
+from unshortcut.probes.linear import linear_accuracy
+from unshortcut.probes.matrices import Labelled, checked
+from unshortcut.probes.protocols import Protocol, run_protocol
+from unshortcut.randomness import generator, torch_seed
+
+Solver = Literal["exact", "adam"]
+_Outcome = tuple[dict[str, float], float | None]
+"""Accuracy by test set, and the weight decay where there is one."""
+
+CONFIDENCE = 0.95
+DECAYS = (1.0, 0.1, 0.01, 0.001)
+"""Weight decays to choose from, as parts of the shots' total variance over the classes.
+
+The strongest is close to the nearest class mean, the weakest to the widest margin."""
+ONE_SHOT_DECAY = 0.1
+HOLDOUT = 0.4
+ADAM = Protocol(
+    "looc few-shot",
+    learning_rate=0.03,
+    batch_size=2**31,
+    epochs=250,
+    drops=(250,),
+    optimiser="adam",
+)
+"""All shots are one batch, so an epoch is an iteration; the rate never drops."""
+
+
+@dataclass(frozen=True)
+class FewShotResult:
+    """What the trials with one number of shots came to."""
+
+    accuracies: Mapping[str, tuple[float, ...]]
+    """By test set, 0 to 1, in the order of the trials."""
+    decays: tuple[float, ...]
+    """The weight decay of each trial; none with `adam`."""
+
+
+def few_shot_accuracy(
+    train: Labelled,
+    tests: Mapping[str, Labelled],
+    shots: Sequence[int],
+    *,
+    classes: Sequence[str] | None = None,
+    solver: Solver = "exact",
+    trials: int = 10,
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> dict[int, FewShotResult]:
+    """Accuracy on every test set for each number of shots, `trials` times.
+
+    `classes` are the names of labels 0 to K - 1; without, the numbers up to the highest label.
+    `on_progress(done, all)` is called after each trial.
+    """
+    features, labels = checked(train, "train", len(classes) if classes else None)
+    classes = classes or [str(number) for number in range(int(labels.max()) + 1)]
+    _require_shots(labels, max(shots), classes)
+    results = {}
+    for number, count in enumerate(shots):
+        outcomes = []
+        for trial in range(trials):
+            chosen = draw_shots(labels, count, seed, trial)
+            few = features[chosen], labels[chosen]
+            draw = torch_seed("few-shot", seed, trial)
+            outcomes.append(_SOLVERS[solver](few, tests, len(classes), draw))
+            if on_progress is not None:
+                on_progress(number * trials + trial + 1, len(shots) * trials)
+        results[count] = FewShotResult(
+            {name: tuple(found[name] for found, _ in outcomes) for name in tests},
+            tuple(decay for _, decay in outcomes if decay is not None),
+        )
+    return results
+
+
+def draw_shots(labels: Tensor, shots: int, seed: int, trial: int) -> Tensor:
+    """(K * shots,) positions in labels (N,), class by class; 5 shots are the first 5 of 10.
+
+    Every class of 0 to the highest label has at least that many images.
+    """
+    order = torch.from_numpy(generator("few-shot", seed, trial).permutation(len(labels)))
+    by_class = order[labels.cpu()[order].argsort(stable=True)]
+    members = by_class.split(torch.bincount(labels.cpu()).tolist())
+    return torch.cat([positions[:shots] for positions in members]).to(labels.device)
+
+
+def t_half_width(values: Sequence[float]) -> float | None:
+    """Half the width of Student's 95 % interval of the mean; None for one value."""
+    if len(values) < 2:
+        return None
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
+
+
+def _exact(
+    few: tuple[Tensor, Tensor], tests: Mapping[str, Labelled], classes: int, draw: int
+) -> _Outcome:
+    features, labels = few
+    unit = float(features.double().var(0, correction=0).sum()) / classes or 1.0
+    parts = (ONE_SHOT_DECAY,) if len(labels) == classes else DECAYS
+    result = linear_accuracy(
+        few,
+        tests,
+        classes=classes,
+        learning_rates=[math.inf],
+        weight_decays=[part * unit for part in parts],
+        seeds=[draw],
+        holdout=HOLDOUT,
+    )
+    return {name: result.mean(name) for name in tests}, result.chosen.weight_decay
+
+
+def _adam(
+    few: tuple[Tensor, Tensor], tests: Mapping[str, Labelled], classes: int, draw: int
+) -> _Outcome:
+    return run_protocol(ADAM, few, tests, seed=draw, classes=classes), None
+
+
+_SOLVERS = {"exact": _exact, "adam": _adam}
+
+
+def _require_shots(labels: Tensor, shots: int, classes: Sequence[str]) -> None:
+    counts = torch.bincount(labels, minlength=len(classes)).tolist()
+    for name, count in zip(classes, counts, strict=True):
+        if count < shots:
+            raise UsageError(
+                f"the class '{name}' has {count} training images, fewer than shots: {shots}"
+            )

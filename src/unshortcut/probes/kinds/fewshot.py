@@ -1,0 +1,60 @@
+"""`--kind fewshot`: a linear classifier from a few images of every class (LooC, table 2)."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+from rich.console import Console
+
+from unshortcut.probes.features import Features
+from unshortcut.probes.few_shot import Solver, few_shot_accuracy, t_half_width
+from unshortcut.probes.probe import Probe, ProbeResult, Score
+from unshortcut.progress import bar
+
+
+@dataclass(frozen=True)
+class FewShot(Probe):
+    """Mean over trials with its 95 % interval, for each number of shots; `few_shot.py` says how."""
+
+    name: ClassVar[str] = "fewshot"
+
+    shots: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = (5, 10)
+    """Images a class."""
+    solver: Solver = "exact"
+    """`exact`, or `adam`, the paper's own."""
+    trials: Annotated[int, Field(ge=1)] = 10
+    seed: int = 0
+    """Trials draw their images by (seed, trial)."""
+
+    def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
+        with bar(Console(stderr=True), "few-shot trials") as on_progress:
+            results = few_shot_accuracy(
+                (train.values, train.required_labels()),
+                {name: (test.values, test.required_labels()) for name, test in tests.items()},
+                self.shots,
+                classes=train.classes,
+                solver=self.solver,
+                trials=self.trials,
+                seed=self.seed,
+                on_progress=on_progress,
+            )
+        scores = {
+            f"{name}, {shots}-shot": _score(result.accuracies[name])
+            for name in tests
+            for shots, result in results.items()
+        }
+        # The median over trials: each has decays of its own, in units of its shots' variance.
+        chosen = {
+            f"weight_decay_{shots}_shot": statistics.median(result.decays)
+            for shots, result in results.items()
+            if result.decays and shots > 1
+        }
+        return ProbeResult(self.name, scores, chosen)
+
+
+def _score(accuracies: Sequence[float]) -> Score:
+    values = [100 * accuracy for accuracy in accuracies]
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Score(statistics.fmean(values), std, t_half_width(values))

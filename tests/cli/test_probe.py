@@ -1,0 +1,62 @@
+"""`unshortcut probe`: what ± means is said, and every kind is reached from the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.cli.test_cli import call
+
+
+@pytest.fixture(autouse=True)
+def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two classes of six small images a split, and the same without classes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    for split in ("train", "val"):
+        for number in range(12):
+            pixels = rng.integers(256, size=(32, 32, 3), dtype=np.uint8)
+            for folder in (Path("photos", split, "ab"[number % 2]), Path("flat", split)):
+                folder.mkdir(parents=True, exist_ok=True)
+                Image.fromarray(pixels).save(folder / f"{number}.png")
+    return tmp_path / "photos"
+
+
+def probe(data: str, kind: str, *words: str) -> dict[str, dict[str, float]]:
+    model = ["timm:resnet18@random", "--size", "32"]
+    assert call("probe", *model, "--data", data, "--kind", kind, "--json", "x.json", *words) == 0
+    figures: dict[str, dict[str, float]] = json.loads(Path("x.json").read_text())["figures"]
+    return figures
+
+
+def test_few_shot_shows_and_keeps_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = probe("photos", "fewshot", "--set", "shots=[1, 3]", "--set", "trials=4")
+    assert {"val, 1-shot", "val, 3-shot"} < set(figures)
+    score = figures["val, 3-shot"]
+    # 3.182 is the tables' t for three degrees of freedom.
+    assert score["interval"] == pytest.approx(3.182 * score["std"] / 2, rel=1e-3)
+    printed = capsys.readouterr().out
+    assert f"{score['accuracy']:.2f} % ± {score['interval']:.2f}" in printed
+    assert "± 95 % interval of the mean" in printed
+
+
+def test_linear_and_rotation_show_a_standard_deviation(capsys: pytest.CaptureFixture[str]) -> None:
+    for data, kind in (("photos", "linear"), ("flat", "rotation")):
+        score = probe(data, kind, "--seeds", "2")["val"]
+        assert set(score) == {"accuracy", "std"}
+        printed = capsys.readouterr().out
+        assert f"{kind} probe" in printed and "± standard deviation" in printed
+
+
+def test_one_figure_without_spread_says_nothing_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(probe("photos", "knn", "--set", "k=[1]")["val"]) == {"accuracy"}
+    assert "±" not in capsys.readouterr().out
+
+
+def test_help_names_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("probe", "--help") == 0
+    said = capsys.readouterr().out
+    assert all(kind in said for kind in ("linear", "knn", "rotation", "fewshot"))

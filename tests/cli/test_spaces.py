@@ -1,0 +1,144 @@
+"""`unshortcut spaces` and `neighbours` as a user meets them, on small LooC runs."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as PillowImage
+
+from tests.cli.test_cli import call
+from tests.methods.small_runs import small_run
+from unshortcut.audit.neighbours import neighbours
+from unshortcut.data.shapes import Shapes
+from unshortcut.probes.spaces import probe_spaces
+from unshortcut.training.spaces import load_spaces, save_spaces
+
+SETS = ("schedule.epochs=1", "method.hidden=12", "method.dim=8")
+SPACES = ("invariant", "color", "rotation")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A LooC run, one of MoCo, an export of spaces, and little data."""
+    root = tmp_path_factory.mktemp("spaces")
+    small_run("looc-color-rotation-shapes", root / "looc", SETS)
+    small_run("moco-v2-shapes", root / "moco", SETS)
+    save_spaces(root / "looc", ["color", "rotation"], root / "two.safetensors")
+    for split, count in (("train", 48), ("test", 24)):
+        source = Shapes(split, size=24, count=count)
+        for index in range(count):
+            _, name, number = source.identity(index).split("/")
+            path = root / "data" / split / name / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            PillowImage.fromarray(source.image(index).pixels()).save(path)
+    return root
+
+
+def test_spaces_prints_every_subset_and_the_reliance(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    words = ["looc", "--data", "data", "--seeds", "1", "--out", "out/here", "--json", "r.json"]
+    assert call("spaces", *words) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    result = json.loads(Path("out/here/result.json").read_text())
+    assert result == json.loads(Path("r.json").read_text())
+    assert result["command"] == "spaces" and str(folder) not in json.dumps(result)
+    expected = probe_spaces(load_spaces("looc"), "data", seeds=1)
+    assert len(expected) == 7
+    for subset, one in expected.items():
+        assert result["figures"]["subsets"]["+".join(subset)] == one.figures()
+        assert f"{' + '.join(subset)} │ {one.scores['test'].mean:.2f} %" in printed
+    test = result["figures"]["reliance"]["tests"]["test"]
+    assert tuple(test["shares"]) == SPACES and sum(test["shares"].values()) == pytest.approx(1)
+    assert 0 <= test["mean_image_entropy_bits"] <= test["entropy_bits"] <= np.log2(3) + 1e-9
+    assert f"{test['entropy_bits']:.2f} bits" in printed and "at most 1.58 bits" in printed
+    lines = list(csv.reader(Path("out/here/reliance.csv").read_text().splitlines()))
+    assert len(lines) == test["correct"] + 1 and tuple(lines[0][3:6]) == SPACES
+    assert Path("out/here/reliance.png").stat().st_size > 10_000
+
+
+def test_spaces_of_an_export_with_any_probe_on_data_that_are_asked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    words = ["two.safetensors", "--data", "data@test", "--on", "data@train", "--kind", "knn"]
+    assert call("spaces", *words, "--subsets", "rotation,color+rotation", "--set", "k=[1]") == 0
+    assert "knn probe of two" in capsys.readouterr().out
+    figures = json.loads(Path("spaces/result.json").read_text())["figures"]
+    assert list(figures["subsets"]) == ["rotation", "color+rotation"]
+    assert figures["subsets"]["rotation"]["chosen"] == {"k": 1}
+    assert list(figures["reliance"]["tests"]) == ["train"]
+
+
+def test_without_labels_there_is_no_reliance(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    words = ["looc", "--data", "data/train/arrow", "--on", "data/test/arrow", "--seeds", "1"]
+    assert call("spaces", *words, "--kind", "rotation", "--subsets", "rotation", "--out", "u") == 0
+    assert "have no labels" in " ".join(capsys.readouterr().out.split())
+    assert [path.name for path in Path("u").iterdir()] == ["result.json"]
+
+
+def test_neighbours_draws_models_side_by_side(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    words = ["looc", str(folder / "moco"), "two.safetensors", "--data", "data", "--queries", "5"]
+    more = ["--neighbours", "3", "--spaces", "color", "--out", "new/sheet.png", "--json", "n.json"]
+    assert call("neighbours", *words, *more) == 0
+    printed = capsys.readouterr().out
+    text = Path("n.json").read_text()
+    figures = json.loads(text)["figures"]
+    names = ["looc (color)", "moco", "two.safetensors (color)"]
+    assert list(figures["models"]) == names and str(folder) not in text
+    assert figures["models"][names[0]]["neighbours"] == figures["models"][names[2]]["neighbours"]
+    expected = neighbours(
+        {"a": load_spaces("looc", ["color"])}, "data", queries=5, neighbours=3
+    ).figures()
+    assert figures["queries"] == expected["queries"]
+    assert figures["models"][names[0]] == expected["models"]["a"]
+    assert all(f"│ {name} " in printed for name in names)
+    with PillowImage.open("new/sheet.png") as picture:
+        assert picture.width > 10 * 96 and picture.height > 5 * 96
+
+
+def test_neighbours_of_images_that_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    image = next(Path("data/train/arrow").iterdir())
+    words = ["moco", "--data", "data", "--images", f"arrow/{image.name}", "--json", "one.json"]
+    assert call("neighbours", *words, "--against", "data@test") == 0
+    assert "wrote neighbours.png" in capsys.readouterr().out
+    result = json.loads(Path("one.json").read_text())
+    assert result["model"] == "moco" and len(result["figures"]["queries"]) == 1
+    found = result["figures"]["models"]["moco"]["neighbours"][0]
+    tests = {path.name for path in Path("data/test").rglob("*.png")}
+    assert {Path(one["image"]).name for one in found} <= tests
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["spaces", "moco"], "has no spaces"),
+        (["spaces", "timm:resnet18@random"], "'timm:resnet18' has no spaces"),
+        (["spaces", "looc", "--subsets", "colour"], "did you mean 'color'"),
+        (["spaces", "looc", "--out", "two.safetensors"], "is a file"),
+        (["neighbours", "moco", "--out", "sheet.txt"], "wants a picture"),
+        (["neighbours", "moco", "--spaces", "color"], "none of the models has any"),
+        (["neighbours", "moco", "--images", "nowhere.jpg"], "there is no image 'nowhere.jpg'"),
+        (["neighbours", "moco", "--neighbours", "48"], "from 1 to 47, not 48"),
+    ],
+)
+def test_a_usage_error_is_one_sentence(
+    words: list[str], message: str, folder: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(folder)
+    assert call(*words, "--data", "data") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and message in said

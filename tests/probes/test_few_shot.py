@@ -1,0 +1,169 @@
+"""Few-shot accuracy beside scikit-learn, a hand-written Adam and SciPy's t interval."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+
+from unshortcut.errors import UsageError
+from unshortcut.probes import few_shot, linear, protocols
+from unshortcut.probes.features import Features
+from unshortcut.probes.few_shot import draw_shots, few_shot_accuracy, t_half_width
+from unshortcut.probes.kinds.fewshot import FewShot
+from unshortcut.probes.probe import PROBES
+
+CLASSES = 5
+DIMENSIONS = 60
+
+
+def blobs(per_class: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Classes that overlap, more dimensions than a few shots have rows."""
+    centres = np.random.default_rng(5).normal(size=(CLASSES, DIMENSIONS))
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(CLASSES), per_class))
+    features = 1 + 0.5 * centres[labels] + rng.normal(size=(len(labels), DIMENSIONS))
+    return features.astype(np.float32), labels
+
+
+TRAIN, TEST = blobs(30, 0), blobs(800, 1)
+
+
+def features_of(data: tuple[np.ndarray, np.ndarray], names: str = "abcde") -> Features:
+    return Features(*data, tuple(names), np.arange(len(data[1])))
+
+
+@pytest.mark.parametrize("shots", [1, 4, 10])
+def test_exact_is_what_scikit_learn_finds_at_the_same_penalty(
+    shots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear, "TOLERANCE", 1e-8)
+    result = few_shot_accuracy(TRAIN, {"test": TEST}, [shots], trials=3)[shots]
+    assert len(result.decays) == 3
+    for trial, decay in enumerate(result.decays):
+        chosen = draw_shots(torch.tensor(TRAIN[1]), shots, 0, trial).numpy()
+        rows, labels = TRAIN[0][chosen].astype(np.float64), TRAIN[1][chosen]
+        peer = LogisticRegression(C=1 / (decay * len(labels)), tol=1e-9, max_iter=10_000)
+        peer.fit(rows, labels)
+        parts = decay / (rows.var(0).sum() / CLASSES)
+        assert np.isclose(parts, few_shot.DECAYS, rtol=1e-4).any()
+        if shots == 1:
+            assert parts == pytest.approx(few_shot.ONE_SHOT_DECAY, rel=1e-4)
+        theirs = peer.score(TEST[0].astype(np.float64), TEST[1])
+        assert result.accuracies["test"][trial] == pytest.approx(theirs, abs=0.001)
+
+
+def adam_by_hand(
+    rows: np.ndarray, labels: np.ndarray, rate: float = 0.03, iterations: int = 250
+) -> float:
+    """Kingma and Ba's algorithm 1 on a linear layer that starts at zero; its test accuracy."""
+    x = np.concatenate([rows, np.ones((len(rows), 1))], 1).astype(np.float64)
+    weights, first, second = (np.zeros((CLASSES, DIMENSIONS + 1)) for _ in range(3))
+    for step in range(1, iterations + 1):
+        logits = x @ weights.T
+        p = np.exp(logits - logits.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        gradient = (p - np.eye(CLASSES)[labels]).T @ x / len(x)
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
+        hat = first / (1 - 0.9**step), second / (1 - 0.999**step)
+        weights -= rate * hat[0] / (np.sqrt(hat[1]) + 1e-8)
+    logits = TEST[0].astype(np.float64) @ weights[:, :-1].T + weights[:, -1]
+    return float((logits.argmax(1) == TEST[1]).mean())
+
+
+def test_adam_is_the_papers_algorithm_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """250 iterations on all shots at a rate of 0.03 (LooC, appendix D), and no other numbers."""
+    monkeypatch.setattr(protocols, "INIT_STD", 0.0)
+    result = few_shot_accuracy(TRAIN, {"test": TEST}, [5], solver="adam", trials=2)[5]
+    assert result.decays == ()
+    for trial, ours in enumerate(result.accuracies["test"]):
+        chosen = draw_shots(torch.tensor(TRAIN[1]), 5, 0, trial).numpy()
+        few = TRAIN[0][chosen], TRAIN[1][chosen]
+        assert ours == pytest.approx(adam_by_hand(*few), abs=0.0006)
+        for others in ({"rate": 0.01}, {"rate": 0.1}, {"iterations": 25}):
+            assert abs(ours - adam_by_hand(*few, **others)) > 0.0012
+
+
+def test_shots_are_of_every_class_and_drawn_by_seed_and_trial() -> None:
+    labels = torch.tensor(TRAIN[1])
+    ten = draw_shots(labels, 10, 0, 0)
+    assert torch.bincount(labels[ten]).tolist() == [10] * CLASSES
+    assert len(ten.unique()) == 10 * CLASSES
+    assert torch.equal(ten, draw_shots(labels, 10, 0, 0))
+    five = draw_shots(labels, 5, 0, 0)
+    assert set(five.tolist()) < set(ten.tolist())
+    assert not torch.equal(ten, draw_shots(labels, 10, 0, 1))
+    assert not torch.equal(ten, draw_shots(labels, 10, 1, 0))
+
+
+def test_only_the_shots_are_learnt_from() -> None:
+    """Images that no trial drew may hold anything."""
+    drawn = torch.cat([draw_shots(torch.tensor(TRAIN[1]), 3, 0, trial) for trial in range(2)])
+    others = np.setdiff1d(np.arange(len(TRAIN[1])), drawn.numpy())
+    spoilt = TRAIN[0].copy()
+    spoilt[others] = 1000.0
+    for solver in ("exact", "adam"):
+        plain, changed = (
+            few_shot_accuracy((rows, TRAIN[1]), {"test": TEST}, [3], solver=solver, trials=2)
+            for rows in (TRAIN[0], spoilt)
+        )
+        assert plain == changed
+
+
+def test_the_penalty_is_chosen_on_shots_and_not_on_the_test() -> None:
+    wrong = TEST[0], np.roll(TEST[1], 1)
+    right, other = (
+        few_shot_accuracy(TRAIN, {"test": test}, [4], trials=3)[4] for test in (TEST, wrong)
+    )
+    assert right.decays == other.decays and right.accuracies != other.accuracies
+
+
+def test_more_shots_are_better_and_features_of_other_scale_the_same() -> None:
+    tests = {"test": TEST}
+    few = few_shot_accuracy(TRAIN, tests, [1, 5, 20], trials=4)
+    means = [np.mean(few[shots].accuracies["test"]) for shots in (1, 5, 20)]
+    assert 0.25 < means[0] < means[1] < means[2]
+    scaled = few_shot_accuracy(
+        (1000 * TRAIN[0], TRAIN[1]), {"test": (1000 * TEST[0], TEST[1])}, [5], trials=4
+    )
+    assert np.mean(scaled[5].accuracies["test"]) == pytest.approx(means[1], abs=0.005)
+
+
+def test_the_interval_is_scipys() -> None:
+    values = np.random.default_rng(0).normal(70, 2, size=10).tolist()
+    low, high = stats.t.interval(0.95, 9, np.mean(values), stats.sem(values))
+    assert t_half_width(values) == pytest.approx((high - low) / 2)
+    # 2.262 is the tables' value for nine degrees of freedom.
+    assert t_half_width([0.0] * 5 + [2.0] * 5) == pytest.approx(2.262 * (10 / 9 / 10) ** 0.5, 1e-3)
+    assert t_half_width([3.0]) is None
+
+
+def test_the_probe_names_every_test_and_number_of_shots() -> None:
+    tests = {"test": features_of(TEST), "val": features_of(blobs(50, 2))}
+    result = FewShot(shots=(2, 4), trials=3).run(features_of(TRAIN), tests)
+    assert list(result.scores) == ["test, 2-shot", "test, 4-shot", "val, 2-shot", "val, 4-shot"]
+    accuracies = few_shot_accuracy(TRAIN, {"test": TEST}, [4], trials=3)[4].accuracies["test"]
+    values = [100 * accuracy for accuracy in accuracies]
+    score = result.scores["test, 4-shot"]
+    assert score.mean == pytest.approx(np.mean(values))
+    assert score.std == pytest.approx(np.std(values, ddof=1))
+    assert score.interval == t_half_width(values)
+    figures = result.figures()["test, 4-shot"]
+    assert figures == {"accuracy": score.mean, "std": score.std, "interval": score.interval}
+    alone = FewShot(shots=(1,), trials=1).run(features_of(TRAIN), tests)
+    assert alone.chosen == {} and list(alone.figures()["val, 1-shot"]) == ["accuracy"]
+
+
+def test_what_cannot_be_is_said() -> None:
+    rows, labels = TRAIN
+    kept = np.concatenate([np.flatnonzero(labels != 2), np.flatnonzero(labels == 2)[:3]])
+    few = features_of((rows[kept], labels[kept]))
+    tests = {"test": features_of(TEST)}
+    with pytest.raises(UsageError, match="class 'c' has 3 training images, fewer than shots: 5"):
+        FewShot(shots=(2, 5)).run(few, tests)
+    with pytest.raises(UsageError, match="class 'f' has 0 training images"):
+        FewShot(shots=(2,)).run(features_of(TRAIN, "abcdef"), tests)
+    for key, value in {"solver": "sgd", "shots": (0,), "trials": 0}.items():
+        with pytest.raises(UsageError, match=f"'{key}"):
+            PROBES.build({"name": "fewshot", key: value})
