@@ -28,18 +28,20 @@ def test_the_demo_trains_probes_and_writes_what_it_says(
     assert {"shapes.png", "accuracy.png", "result.json", "small.yaml"} == {
         path.name for path in Path("out").iterdir()
     }
-    assert all(split in capsys.readouterr().out for split in SPLITS[:1])
+    assert "rotation" in capsys.readouterr().out
     figures = json.loads(Path("out/result.json").read_text())["figures"]
     assert set(figures) == {"untrained", "MoCo-v2", "seconds"}
+    assert set(figures["MoCo-v2"]["linear"]) == {*SPLITS, "rotation"}
+    assert set(figures["MoCo-v2"]["knn"]) == set(SPLITS)
     again = demo("out")
     assert again.scores == first.scores
     assert again.seconds < first.seconds
 
 
 @pytest.mark.slow
-def test_the_encoders_of_the_demo_have_clearly_learned_in_seven_minutes(tmp_path: Path) -> None:
+def test_the_encoders_of_the_demo_have_clearly_learned_in_nine_minutes(tmp_path: Path) -> None:
     result = demo(tmp_path / "demo")
     for row in demonstration.RECIPES:
         trained = result.scores[row, "linear", "test"].mean
         assert trained >= result.scores["untrained", "linear", "test"].mean + 30
-    assert result.seconds < 420
+    assert result.seconds < 540

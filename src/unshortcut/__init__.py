@@ -9,47 +9,62 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unshortcut.audit.advice import advise
+    from unshortcut.audit.heads import space_reliance
+    from unshortcut.audit.neighbours import neighbours
     from unshortcut.audit.similarity import similarity
     from unshortcut.build.make import filter_data, texturize
     from unshortcut.data.open import open_data
     from unshortcut.demonstration import demo
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import embed, probe
+    from unshortcut.probes.spaces import probe_spaces
     from unshortcut.recipes.load import load_recipe
     from unshortcut.reproduction.run import reproduce
     from unshortcut.training.export import export
     from unshortcut.training.pretrain import pretrain
     from unshortcut.training.show import show
+    from unshortcut.training.spaces import load_spaces
 
 _PLACES = {
+    "advise": "unshortcut.audit.advice",
     "demo": "unshortcut.demonstration",
     "embed": "unshortcut.probes.run",
     "export": "unshortcut.training.export",
     "filter_data": "unshortcut.build.make",
     "load_model": "unshortcut.models.load",
     "load_recipe": "unshortcut.recipes.load",
+    "load_spaces": "unshortcut.training.spaces",
+    "neighbours": "unshortcut.audit.neighbours",
     "open_data": "unshortcut.data.open",
     "pretrain": "unshortcut.training.pretrain",
     "probe": "unshortcut.probes.run",
+    "probe_spaces": "unshortcut.probes.spaces",
     "reproduce": "unshortcut.reproduction.run",
     "show": "unshortcut.training.show",
     "similarity": "unshortcut.audit.similarity",
+    "space_reliance": "unshortcut.audit.heads",
     "texturize": "unshortcut.build.make",
 }
 
 __all__ = [
+    "advise",
     "demo",
     "embed",
     "export",
     "filter_data",
     "load_model",
     "load_recipe",
+    "load_spaces",
+    "neighbours",
     "open_data",
     "pretrain",
     "probe",
+    "probe_spaces",
     "reproduce",
     "show",
     "similarity",
+    "space_reliance",
     "texturize",
 ]
 

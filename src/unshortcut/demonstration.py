@@ -24,16 +24,23 @@ from unshortcut.training.folder import RunFolder
 from unshortcut.training.pretrain import build_method, pretrain
 from unshortcut.views.sheet import sheet
 
-RECIPES = {"MoCo-v2": "moco-v2-shapes", "MoCo-v2, patches": "moco-v2-patch-shapes"}
+RECIPES = {
+    "MoCo-v2": "moco-v2-shapes",
+    "MoCo-v2, patches": "moco-v2-patch-shapes",
+    "LooC, rotation": "looc-rotation-shapes",
+}
 """Rows of the table: label and recipe. All share one encoder."""
 SPLITS = ("test", "conflict", "sketch", "silhouette", "texture")
+ROTATION = "rotation"
+"""The column that is no split: by which of four quarter turns an image of `test` was turned."""
+COLUMNS = (*SPLITS, ROTATION)
 TEST_IMAGES = 1000
 UNTRAINED = "untrained"
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found: accuracy by (row, kind of probe, split)."""
+    """What the demo found: accuracy by (row, kind of probe, column)."""
 
     folder: Path
     scores: dict[tuple[str, str, str], Score]
@@ -53,7 +60,8 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     console.print(
         "The embedded data: objects with a shape and a texture. In [b]test[/] the two agree; in "
         "[b]conflict[/] they do not, and the label is the shape; [b]sketch[/] and "
-        "[b]silhouette[/] have no texture, [b]texture[/] has no shape."
+        "[b]silhouette[/] have no texture, [b]texture[/] has no shape. [b]rotation[/]: by which of "
+        "four quarter turns was an image of test turned?"
     )
     data_sheet().save(folder / "shapes.png")
     models = {UNTRAINED: untrained(seed)}
@@ -64,13 +72,17 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
         for label, model in models.items()
         for kind in ("knn", "linear")
         for split, score in _scores(model, kind, console).items()
-    }
+    } | {(label, "linear", ROTATION): _rotation(model, console) for label, model in models.items()}
     Console().print(_table(scores, list(models)))
     _chart(scores, list(models), folder / "accuracy.png")
     seconds = time.monotonic() - started
     figures = {
         label: {
-            kind: {split: scores[label, kind, split].mean for split in SPLITS}
+            kind: {
+                column: scores[label, kind, column].mean
+                for column in COLUMNS
+                if (label, kind, column) in scores
+            }
             for kind in ("knn", "linear")
         }
         for label in models
@@ -125,23 +137,32 @@ def _scores(model: LoadedModel, kind: str, console: Console) -> dict[str, Score]
     return probe(model, Shapes("train"), kind, tests=tests, console=console).scores
 
 
+def _rotation(model: LoadedModel, console: Console) -> Score:
+    tests = {"test": Shapes("test", count=TEST_IMAGES)}
+    return probe(model, Shapes("train"), "rotation", tests=tests, console=console).scores["test"]
+
+
 def _table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Table:
-    table = Table("encoder", "probe", *SPLITS, title="Accuracy in %, chance 12.5")
+    table = Table("encoder", "probe", *COLUMNS, title="Accuracy in %, chance 12.5, of rotation 25")
     for label in labels:
         for kind in ("knn", "linear"):
-            table.add_row(label, kind, *(f"{scores[label, kind, s].mean:.1f}" for s in SPLITS))
+            found = [scores.get((label, kind, column)) for column in COLUMNS]
+            table.add_row(label, kind, *("" if one is None else f"{one.mean:.1f}" for one in found))
     return table
 
 
 def _chart(scores: dict[tuple[str, str, str], Score], labels: list[str], path: Path) -> None:
-    figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9.5, 3.6), layout="constrained")
     width = 0.8 / len(labels)
     for number, label in enumerate(labels):
-        places = [place + number * width for place in range(len(SPLITS))]
-        heights = [scores[label, "linear", split].mean for split in SPLITS]
+        places = [place + number * width for place in range(len(COLUMNS))]
+        heights = [scores[label, "linear", column].mean for column in COLUMNS]
         axes.bar_label(axes.bar(places, heights, width, label=label), fmt="%.0f", fontsize=8)
-    axes.set_xticks([place + 0.4 - width / 2 for place in range(len(SPLITS))], SPLITS)
-    axes.axhline(100 / len(SHAPE_NAMES), color="grey", linewidth=0.8, linestyle=":")
+    axes.set_xticks([place + 0.4 - width / 2 for place in range(len(COLUMNS))], COLUMNS)
+    for place, column in enumerate(COLUMNS):
+        chance = 25 if column == ROTATION else 100 / len(SHAPE_NAMES)
+        ends = place - width / 2, place + 0.8 - width / 2
+        axes.hlines(chance, *ends, color="black", linewidth=0.8, linestyle=":")
     axes.set_ylabel("linear accuracy, %")
     axes.set_ylim(0, 100)
     axes.spines[["top", "right"]].set_visible(False)

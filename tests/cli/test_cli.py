@@ -12,8 +12,8 @@ from tests.small import TINY_RECIPE
 from unshortcut.cli.main import main
 
 COMMANDS = (
-    "demo", "embed", "export", "filter", "pretrain", "probe", "recipes", "reproduce", "show",
-    "similarity", "texturize",
+    "advise", "demo", "embed", "export", "filter", "neighbours", "pretrain", "probe", "recipes",
+    "reproduce", "show", "similarity", "spaces", "texturize",
 )  # fmt: skip
 
 

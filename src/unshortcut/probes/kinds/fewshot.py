@@ -41,17 +41,11 @@ class FewShot(Probe):
                 on_progress=on_progress,
             )
         scores = {
-            f"{name}, {shots}-shot": _score(result.accuracies[name])
+            f"{name}, {shots}-shot": _score(accuracies[name])
             for name in tests
-            for shots, result in results.items()
+            for shots, accuracies in results.items()
         }
-        # The median over trials: each has decays of its own, in units of its shots' variance.
-        chosen = {
-            f"weight_decay_{shots}_shot": statistics.median(result.decays)
-            for shots, result in results.items()
-            if result.decays and shots > 1
-        }
-        return ProbeResult(self.name, scores, chosen)
+        return ProbeResult(self.name, scores)
 
 
 def _score(accuracies: Sequence[float]) -> Score:
