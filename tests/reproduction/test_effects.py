@@ -11,6 +11,7 @@ from unshortcut.reproduction.effects import (
     difference,
     direction,
     equality,
+    holds,
     sign,
     slope,
     t_interval,
@@ -84,6 +85,13 @@ def test_the_verdict_on_equality_within_two_points(
 ) -> None:
     assert equality(sum(interval) / 2, interval, 2.0) == verdict
     assert equality(-1.0, None, 2.0) == "one seed, as predicted"
+
+
+def test_what_holds_is_judged_by_the_margin() -> None:
+    given = figures(a=[68.9, 69.0, 69.1], b=[70.0, 70.0, 70.0])
+    assert holds("test", "a", "b").find(given, NO_PAPER).verdict == "matches"
+    assert holds("test", "a", "b", margin=0.5).find(given, NO_PAPER).verdict == "falls short"
+    assert holds("test", "b", "a").find(given, NO_PAPER).verdict == "exceeds"
 
 
 def test_where_nothing_is_predicted_the_direction_is_told() -> None:

@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
-from tests.reproduction.small import images, run
+from tests.reproduction.small import SETS, all_tests, images, run
 from unshortcut.errors import InterruptedRunError, UsageError
 from unshortcut.models.card import WEIGHTS_FILE
+from unshortcut.reproduction import reproduce
 from unshortcut.reproduction import trainings as trainings_module
+from unshortcut.reproduction.claims.looc_color import LoocColor
+from unshortcut.reproduction.measures.factors import Factors
+from unshortcut.reproduction.measures.spaces import Spaces
 from unshortcut.reproduction.trainings import Training
 from unshortcut.training import stopping
 from unshortcut.training.pretrain import pretrain
@@ -118,6 +123,58 @@ def test_only_values_and_transfers_shape_the_experiment(tmp_path: Path) -> None:
     assert outcome.findings == []
     assert outcome.columns[-1].measure == "drawings"
     assert 0 <= outcome.figures["alpha=1"][0]["drawings"] <= 100
+
+
+def test_variants_that_read_the_same_training_share_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(LoocColor, "measures", (Factors(seeds=1), Spaces(seeds=1)))
+    outcome = reproduce(
+        "looc-color",
+        images(),
+        only=["method=moco-no-jitter", "method=looc-color", "method=looc-color:color"],
+        sets=SETS,
+        seeds=1,
+        tests=all_tests(),
+        out=tmp_path / "out",
+        cache=tmp_path / "trainings",
+    )
+    assert outcome.trained == 2
+    assert "training 2 of 2: method=looc-color (and 1 more) seed=0" in capsys.readouterr().err
+    record = json.loads((tmp_path / "out" / "result.json").read_text())["variants"]
+    assert {label: one["recipe"] for label, one in record.items()} == {
+        "method=moco-no-jitter": "moco-v2-shapes",
+        "method=looc-color": "looc-color-shapes",
+        "method=looc-color:color": "looc-color-shapes",
+    }
+    shared = [one for label, one in record.items() if "looc-color" in label]
+    assert len({tuple(one["trainings"]) for one in shared}) == 1
+    backbone, space = (one["figures"][0] for one in shared)
+    assert backbone != space and "colour" in backbone.keys() & space.keys()
+
+
+def test_a_claim_that_compares_recipes_goes_to_other_images_with_its_first_row(
+    tmp_path: Path,
+) -> None:
+    for split, count in (("train", 64), ("val", 8)):
+        for index in range(count):
+            path = tmp_path / "photos" / split / f"class{index % 2}" / f"{index}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(images(split).image(index).pixels()).save(path)
+    outcome = reproduce(
+        "looc-rotation",
+        tmp_path / "photos",
+        recipe="moco-v2-imagenette",
+        only=["method=moco-same-rotation", "method=looc-rotation"],
+        sets=SETS,
+        seeds=1,
+        out=tmp_path / "out",
+        cache=tmp_path / "trainings",
+    )
+    assert [training.recipe.method.name for training in outcome.trainings] == ["moco", "looc"]
+    assert all(set(one) == {"test", "texture", "rotation"} for (one,) in outcome.figures.values())
+    (finding,) = outcome.findings
+    assert finding.measure == "rotation" and finding.paper == pytest.approx(65.2 - 45.5)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ A subset of spaces is compared with the run's own representation by the differen
 of how often each was right. The images also trained the classifiers, so a lucky set of them favours
 a representation on all of its images at once, and the differences are not independent: intervals
 that ignore this call equally good spaces "better" or "worse" far too often. With the variance
-counted twice they do not (a test simulates it). The margins hold for all subsets at once (Bonferroni, 95 %).
+counted twice they do not (a test simulates it). The margins hold for all subsets at once
+(Bonferroni, 95 %).
 
 The rule: the run's own representation, unless a subset is better by more than its margin; of those
 that are, the one with the fewest spaces among those within one standard error of the most accurate.

@@ -31,7 +31,7 @@ class Asked:
         """The command line, every default spelt out, without folders that only its owner knows."""
         words = ["unshortcut", "reproduce", self.claim, "--data", shown(self.data)]
         words += ["--seeds", str(self.seeds), "--scale", self.scale]
-        words += ["--recipe", self.recipe_name()]
+        words += ["--recipe", shown_recipe(self.recipe)]
         for change in self.sets:
             words += ["--set", change]
         for axis, values in self.values.items():
@@ -46,10 +46,11 @@ class Asked:
             words += ["--transfer", f"{name}={shown(fitted)}:{shown(tested)}"]
         return shlex.join(words)
 
-    def recipe_name(self) -> str:
-        """The recipe by a name that anyone may see."""
-        named = isinstance(self.recipe, str | Path)
-        return public_name(str(self.recipe)) if named else type(self.recipe).__name__
+
+def shown_recipe(recipe: AnyRecipe) -> str:
+    """A recipe by a name that anyone may see."""
+    named = isinstance(recipe, str | Path)
+    return public_name(str(recipe)) if named else type(recipe).__name__
 
 
 def shown(data: Data) -> str:

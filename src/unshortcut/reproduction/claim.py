@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 
 from unshortcut.discovery import find, find_all
 from unshortcut.errors import UsageError, unknown
+from unshortcut.recipes.load import AnyRecipe
 from unshortcut.reproduction.effects import Effect
 from unshortcut.reproduction.measure import Measure
 
@@ -74,7 +75,7 @@ class Claim(ABC):
     where: ClassVar[str]
     """Its place in the papers."""
     recipes: ClassVar[Mapping[Scale, str]]
-    """What is varied."""
+    """What is varied; where recipes are compared, that of the first row."""
     x: ClassVar[str]
     """The axis that the plot runs along; other axes are lines of their own."""
     columns: ClassVar[tuple[Column, ...]]
@@ -96,6 +97,20 @@ class Claim(ABC):
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
         """The paper's figures of a variant by measure, where it prints them."""
         return {}
+
+    def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
+        """What the changes of a variant are made to: the recipe that is varied.
+
+        A claim that compares recipes gives that of the variant, for the same data as `base`.
+        """
+        return base
+
+    def read(self, variant: Variant, figures: Mapping[str, float]) -> Mapping[str, float]:
+        """The figures of a variant, by measure, out of all that were measured of its training.
+
+        Variants that differ in nothing but what is read of it share a training.
+        """
+        return figures
 
     def variants(
         self, scale: Scale, values: Mapping[str, Sequence[str]] | None = None

@@ -27,6 +27,8 @@ from typing import Any, Literal, Protocol
 from scipy import stats
 
 CONFIDENCE = 0.95
+EQUAL = 2.0
+"""Points of accuracy that count as nothing where equality is claimed; set before any training."""
 
 Sign = Literal[-1, 1]
 Figures = Mapping[str, Sequence[Mapping[str, float]]]
@@ -192,6 +194,11 @@ def difference(
     weights = {first: 1.0, second: -1.0}
     what = f"{first} - {second}"
     return Contrast(what, measure, weights, predicted, beyond=beyond, paper=paper)
+
+
+def holds(measure: str, first: str, second: str, margin: float = EQUAL) -> Contrast:
+    """One variant is not worse than another."""
+    return Contrast(f"{first} - {second}", measure, {first: 1.0, second: -1.0}, margin=margin)
 
 
 def slope(

@@ -15,6 +15,8 @@ from unshortcut.reproduction.outcome import Reproduction
 
 _ACROSS = 4
 """Panels in a row."""
+_TICK_LETTERS = 30
+"""Letters that fit side by side under a panel."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: b
             capsize=3,
             label=label or None,
         )
-    axis.set_xticks(list(places.values()), list(places), fontsize=8)
+    slanted = {"rotation": 30, "ha": "right"} if len("".join(places)) > _TICK_LETTERS else {}
+    axis.set_xticks(list(places.values()), list(places), fontsize=8, **slanted)
     axis.set_xlabel(x)
     axis.set_title(title, fontsize=9)
     axis.spines[["top", "right"]].set_visible(False)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from unshortcut.files import write_json
-from unshortcut.reproduction.asked import shown
+from unshortcut.reproduction.asked import shown, shown_recipe
 from unshortcut.reproduction.claim import Variant
 from unshortcut.reproduction.outcome import Reproduction
 from unshortcut.result import commit, package_version
@@ -23,7 +23,7 @@ def write_record(outcome: Reproduction, path: Path) -> None:
         "where": claim.where,
         "scale": asked.scale,
         "data": shown(asked.data),
-        "recipe": asked.recipe_name(),
+        "recipe": shown_recipe(asked.recipe),
         "seeds": list(range(asked.seeds)),
         "variants": {variant.label: _variant(outcome, variant) for variant in outcome.variants},
         "effects": [finding.plain() for finding in outcome.findings],
@@ -35,6 +35,7 @@ def write_record(outcome: Reproduction, path: Path) -> None:
 def _variant(outcome: Reproduction, variant: Variant) -> dict[str, Any]:
     own = [training for training in outcome.trainings if training.variant == variant.label]
     return {
+        "recipe": shown_recipe(outcome.claim.recipe(variant, outcome.asked.recipe)),
         "changes": list(variant.changes),
         "trainings": [training.key for training in own],
         "seconds": [None if t.seconds is None else round(t.seconds, 1) for t in own],

@@ -1,6 +1,7 @@
 """Reproducing a claim: every variant with every seed is trained once, measured and compared."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -52,7 +53,8 @@ def reproduce(
     Args:
         claim: the name of a claim, or a claim of your own.
         data: what is trained on, and what readouts are fitted on; by default the recipe's own.
-        recipe: what is varied, in place of the claim's own recipe.
+        recipe: what is varied, in place of the claim's own recipe; where a claim compares recipes,
+            that of its first row, and the others are those for the same data.
         seeds: how often every variant is trained, with the seeds 0, 1, and so on.
         scale: `small`, or `paper` for the paper's own data and sizes.
         sets: changes to the recipe of all variants, `key=value`.
@@ -75,8 +77,8 @@ def reproduce(
     variants = keep_only(chosen.variants(scale, values), only)
     _check_sets(sets, variants)
     recipe = recipe if recipe is not None else chosen.recipes[scale]
-    base = load_recipe(recipe, sets)
-    spec = data if data is not None else base.data.name
+    recipes = {v.label: load_recipe(chosen.recipe(v, recipe), sets) for v in variants}
+    spec = data if data is not None else next(iter(recipes.values())).data.name
     if spec is None:
         raise UsageError("the recipe names no data; say which with --data")
     spec = spec if isinstance(spec, ImageSource) else str(spec)
@@ -85,7 +87,7 @@ def reproduce(
         readout, tests, transfers,
     )  # fmt: skip
     root = Path(cache) if cache is not None else cache_folder() / "trainings"
-    trainings = _trainings(base, variants, seeds, spec, root)
+    trainings = _trainings(recipes, variants, seeds, spec, root)
     evaluation = Evaluation(spec, tests, transfers, readout, console)
     # Now: what is wrong with the data is to be found before any training.
     depends = {measure: measure.depends(evaluation) for measure in chosen.measures}
@@ -96,11 +98,12 @@ def reproduce(
             found |= measured(training, measure, on, evaluation)
         return found
 
-    experiment = Experiment(trainings, measure_all, scale, console)
+    experiment = Experiment(_distinct(trainings), measure_all, scale, console)
     experiment.run()
     figures: dict[str, list[dict[str, float]]] = {variant.label: [] for variant in variants}
-    for training in trainings:
-        figures[training.variant].append(experiment.figures[training.key])
+    for training, variant in zip(trainings, variants * seeds, strict=True):
+        found = chosen.read(variant, experiment.figures[training.key])
+        figures[variant.label].append(dict(found))
     folder = Path(out) if out is not None else Path("reproduce") / chosen.name
     folder.mkdir(parents=True, exist_ok=True)
     outcome = Reproduction(chosen, asked, folder, variants, trainings, figures, experiment.trained)
@@ -112,16 +115,35 @@ def reproduce(
 
 
 def _trainings(
-    base: Recipe, variants: Sequence[Variant], seeds: int, data: str | ImageSource, root: Path
+    recipes: Mapping[str, Recipe],
+    variants: Sequence[Variant],
+    seeds: int,
+    data: str | ImageSource,
+    root: Path,
 ) -> list[Training]:
-    """Every variant with every seed; seed by seed, so that what is done can be compared."""
+    """Every variant with every seed; seed by seed, so that what is done can be compared.
+
+    `recipes` are by the label of the variant.
+    """
     source = open_data(data)
     made = []
     for seed in range(seeds):
         for variant in variants:
-            recipe = load_recipe(base, [*variant.changes, f"seed={seed}"])
+            changes = [*variant.changes, f"seed={seed}"]
+            recipe = load_recipe(recipes[variant.label], changes)
             made.append(Training(variant.label, recipe, data, root / training_key(recipe, source)))
     return made
+
+
+def _distinct(trainings: Sequence[Training]) -> list[Training]:
+    """Each training once, named after the first of its variants."""
+    shared: dict[str, list[Training]] = {}
+    for training in trainings:
+        shared.setdefault(training.key, []).append(training)
+    return [
+        replace(first, variant=f"{first.variant} (and {len(more)} more)") if more else first
+        for first, *more in shared.values()
+    ]
 
 
 def _check_sets(sets: Sequence[str], variants: Sequence[Variant]) -> None:

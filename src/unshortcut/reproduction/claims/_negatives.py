@@ -31,9 +31,6 @@ COLUMNS = (TEST, SKETCH, SILHOUETTE, STYLIZED, TEXTURE, SHAPE_BIAS)
 
 ACCURACIES: tuple[Measure, ...] = (Readout(), Transfer())
 
-EQUAL = 2.0
-"""Points of accuracy that count as nothing where equality is claimed; set before any training."""
-
 
 def alphas(*values: float) -> Axis:
     """The axis of alpha; 0 is without patch negatives."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant, setting
-from unshortcut.reproduction.claims._negatives import ACCURACIES, ALPHA, COLUMNS, EQUAL
-from unshortcut.reproduction.effects import Contrast, Effect, difference
+from unshortcut.reproduction.claims._negatives import ACCURACIES, ALPHA, COLUMNS
+from unshortcut.reproduction.effects import EQUAL, Effect, difference, holds
 from unshortcut.reproduction.measure import Measure
 
 _WEIGHT = "0.05"
@@ -56,11 +56,6 @@ class NegativesByol(Claim):
             found.append(
                 difference("test", variant.label, plain, -1, beyond=EQUAL)
                 if ruined
-                else Contrast(
-                    f"{variant.label} - {plain}",
-                    "test",
-                    {variant.label: 1.0, plain: -1.0},
-                    margin=EQUAL,
-                )
+                else holds("test", variant.label, plain)
             )
         return found

@@ -9,13 +9,13 @@ from unshortcut.reproduction.claims._negatives import (
     ACCURACIES,
     ALPHA_NOTE,
     COLUMNS,
-    EQUAL,
     MOCO,
     PATCH_ALPHA,
     alphas,
     patch_alpha,
 )
 from unshortcut.reproduction.effects import (
+    EQUAL,
     Contrast,
     Effect,
     Figures,

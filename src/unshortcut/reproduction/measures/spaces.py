@@ -1,0 +1,76 @@
+"""What every subset of a run's spaces knows (LooC, table 5)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from unshortcut.methods.looc import LooCSettings
+from unshortcut.probes.spaces import probe_spaces
+from unshortcut.recipes.load import load_recipe
+from unshortcut.reproduction.evaluation import Evaluation
+from unshortcut.reproduction.measure import Measure
+from unshortcut.reproduction.tasks import Task, factors, objects, transfers
+from unshortcut.training.folder import RunFolder
+from unshortcut.training.spaces import load_spaces
+
+ALL = "all"
+"""The name of the subset that leaves out none."""
+_AT = "@"
+
+
+@dataclass(frozen=True)
+class Spaces(Measure):
+    """Accuracies in percent of a linear readout of every subset of spaces, on every task.
+
+    Figures are named `TASK@SUBSET`, e.g. `colour@invariant+color`. A run that has no spaces has
+    none of them.
+    """
+
+    name: ClassVar[str] = "spaces"
+    uses: ClassVar[tuple[str, ...]] = ("tests", "transfers")
+
+    seeds: int = 3
+
+    def depends(self, evaluation: Evaluation) -> dict[str, Any]:
+        return {"tasks": [task.depends() for task in _tasks(evaluation)], "seeds": self.seeds}
+
+    def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+        if not isinstance(load_recipe(RunFolder(run).recipe).method, LooCSettings):
+            return {}
+        model = load_spaces(run)
+        figures: dict[str, float] = {}
+        for task in _tasks(evaluation):
+            found = probe_spaces(
+                model,
+                task.train,
+                task.kind,
+                tests=task.tests,
+                console=evaluation.console,
+                seeds=self.seeds,
+            )
+            figures |= {
+                f"{name}{_AT}{subset_name(subset, model.spaces or ())}": score.mean
+                for subset, result in found.items()
+                for name, score in result.scores.items()
+            }
+        return figures
+
+
+def subset_name(subset: Sequence[str], spaces: Sequence[str]) -> str:
+    """`invariant+color`, or `all`."""
+    return ALL if len(subset) == len(spaces) else "+".join(subset)
+
+
+def of_subset(figures: Mapping[str, float], subset: str | None) -> dict[str, float]:
+    """The figures of a subset by task; for None those that belong to no subset."""
+    found = {}
+    for name, value in figures.items():
+        task, _, of = name.partition(_AT)
+        if of == (subset or ""):
+            found[task] = value
+    return found
+
+
+def _tasks(evaluation: Evaluation) -> list[Task]:
+    return [objects(evaluation), *factors(evaluation), *transfers(evaluation)]
