@@ -192,14 +192,14 @@ def test_a_space_without_augmentations_shares_the_first_key_and_has_no_other_key
 
 
 def test_views_are_those_of_the_strategy() -> None:
-    compares = tuple(SPACES.values())
     chosen = replace(settings(), shared=("horizontal_flip",))
     makers = chosen.view_makers()
     assert list(makers) == list(VIEWS)
-    assert makers["key"] == Sharing(shares=("horizontal_flip",), compares=compares)
-    shares = ("rotation", "horizontal_flip")
-    assert makers["key_rotation"] == Sharing(shares=shares, compares=compares)
-    added = replace(settings(), strategy="add_one").view_makers()
+    assert makers["key"] == Sharing(shares=("horizontal_flip",))
+    assert makers["key_rotation"] == Sharing(shares=("rotation", "horizontal_flip"))
+    drops = settings(QueueSettings(12), OtherKeysSettings(equal_draws="drop")).view_makers()
+    assert drops["key_rotation"] == Sharing(shares=("rotation",), compares=tuple(SPACES.values()))
+    added = replace(settings(QueueSettings(12)), strategy="add_one").view_makers()
     everything = ("color_jitter", "grayscale", "rotation")
     assert added["query"] == added["key"] == Lacking(lacks=everything)
     assert added["key_color"] == Lacking(lacks=("rotation",))
@@ -230,13 +230,33 @@ def test_a_head_of_looc_plus_plus_sees_its_own_branch_alone() -> None:
         ("method.spaces={invariant: [rotation]}", "besides 'invariant'"),
         ("method.spaces={a b: [rotation]}", "'a b' is no name"),
         ("method.spaces={turn: [rotatoin]}", "rotatoin"),
-        ("method.spaces={crop: [random_resized_crop]}\nmethod.strategy=add_one", "cannot do"),
+        (
+            "method.spaces={crop: [random_resized_crop]}\nmethod.strategy=add_one\n"
+            "method.negatives=[{name: queue}]",
+            "cannot do",
+        ),
+        ("method.strategy=add_one", "without the negatives 'other_keys'"),
+        ("method.shared=[rotation]", "'rotation' may have one space"),
+        ("method.spaces={a: [rotation], b: [rotation]}", "'rotation' may have one space"),
         ("method.spase={}", "spase"),
     ],
 )
 def test_a_wrong_recipe_is_refused(changes: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_recipe("looc-color-rotation-shapes", changes.split("\n"))
+
+
+def test_the_invariant_space_needs_negatives_too() -> None:
+    with pytest.raises(UsageError, match="'invariant' has no negatives"):
+        settings(OtherKeysSettings()).check(32, False)
+
+
+def test_a_recipe_that_names_spaces_wants_no_others() -> None:
+    recipe = load_recipe(
+        {"extends": "looc-color-rotation-shapes", "method": {"spaces": {"turn": ["rotation"]}}}
+    )
+    assert isinstance(recipe.method, LooCSettings)
+    assert recipe.method.spaces == {"turn": ("rotation",)}
 
 
 def test_branches_must_be_as_many_as_spaces() -> None:

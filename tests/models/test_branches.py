@@ -83,6 +83,7 @@ def test_the_map_before_pooling_pools_to_the_features() -> None:
     ("changes", "message"),
     [
         ({"name": "convnext_atto", "options": {}}, "ResNets and ViTs"),
+        ({"name": "cait_xxs24_224", "options": {"depth": 2}}, "ResNets and ViTs"),
         ({"colour_split": True}, "exclude each other"),
     ],
 )

@@ -56,6 +56,24 @@ class LooCSettings(MoCoSettings):
                 f"method.spaces: '{bad[0]}' is no name; letters, digits and _ make one"
             )
 
+        once = [*self.shared, *(name for names in self.spaces.values() for name in names)]
+        if twice := [name for name in once if once.count(name) > 1]:
+            raise UsageError(
+                f"'{twice[0]}' may have one space, or be in method.shared: of two keys that share "
+                "its draws with the query one would be a positive and one a negative"
+            )
+        if self.strategy == "add_one":
+            self._check_add_one()
+
+    def _check_add_one(self) -> None:
+        if self.shared:
+            raise UsageError("method.shared is for the strategy leave_one_out")
+        if any(source.needs_spaces and not source.absent for source in self.negatives):
+            raise UsageError(
+                "method.strategy add_one goes without the negatives 'other_keys': the query lacks "
+                "the augmentations, and so do keys that would be its negatives"
+            )
+
     def build(self, encoder: Encoder, training: Training | None = None) -> "LooC":
         return LooC(encoder, self, training)
 
@@ -72,7 +90,11 @@ class LooCSettings(MoCoSettings):
         asked = super().view_makers()
         if self.strategy == "add_one":
             return asked | self._add_one()
-        compares = tuple(self.designated.values())
+        drops = any(
+            isinstance(source, OtherKeysSettings) and source.equal_draws == "drop"
+            for source in self.negatives
+        )
+        compares = tuple(self.designated.values()) if drops else ()
         keys = {"key": self.shared} | {
             self.key_of(space): (*names, *self.shared) for space, names in self.designated.items()
         }
@@ -92,8 +114,11 @@ class LooCSettings(MoCoSettings):
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
         super().check(images, sync_batch_norm)
-        if self.strategy == "add_one" and self.shared:
-            raise UsageError("method.shared is for the strategy leave_one_out")
+        if all(source.needs_spaces or source.absent for source in self.negatives):
+            raise UsageError(
+                f"method.negatives: the space '{INVARIANT}' has no negatives; add a queue or the "
+                "batch"
+            )
 
 
 class LooC(MoCo):
@@ -173,7 +198,7 @@ class _Encoded:
     def __init__(self, method: LooC, views: Mapping[str, Tensor]) -> None:
         self._method = method
         self._views = views
-        self._known: dict[int, Tensor] = {}
+        self._known: dict[int, tuple[Tensor, Tensor]] = {}
 
     def __getitem__(self, view: str) -> Tensor:
         return self.of(self._views[view])
@@ -181,8 +206,9 @@ class _Encoded:
     def of(self, images: Tensor) -> Tensor:
         """Of the images (N, 3, H, W) of a view, known again by being the same tensor."""
         if id(images) not in self._known:
-            self._known[id(images)] = self._method.encode_negatives(images)
-        return self._known[id(images)]
+            # The images too: an id is that of one tensor only while it lives.
+            self._known[id(images)] = images, self._method.encode_negatives(images)
+        return self._known[id(images)][1]
 
 
 def _joined(embeddings: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
@@ -16,7 +17,7 @@ class Branched(nn.Module):
 
     The trunk is that of the first network; features are the branches' pooled ones, joined. For
     ResNets a branch is the last stage (Conv5), for ViTs the last quarter of the blocks and the
-    norm after them.
+    norm after them; what comes after pooling stays shared.
     """
 
     def __init__(self, networks: Sequence[nn.Module], name: str) -> None:
@@ -71,8 +72,8 @@ def _cut_off(network: nn.Module, name: str) -> nn.Module:
     if isinstance(stage, nn.Module):
         network.layer4 = nn.Identity()
         return stage
-    blocks, norm = getattr(network, "blocks", None), getattr(network, "norm", None)
-    if isinstance(blocks, nn.Sequential) and isinstance(norm, nn.Module):
+    if isinstance(network, VisionTransformer):
+        blocks, norm = network.blocks, network.norm
         count = max(1, len(blocks) // VIT_SHARE)
         network.blocks, network.norm = blocks[:-count], nn.Identity()
         return nn.Sequential(blocks[-count:], norm)

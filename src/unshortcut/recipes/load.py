@@ -99,13 +99,14 @@ def _inherit(values: dict[str, Any], chain: tuple[str, ...]) -> dict[str, Any]:
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Mappings are merged key by key, unless they name another part; all else is replaced.
 
-    The settings of one part mean nothing to another; data are no part, only named.
+    The settings of one part mean nothing to another; data are no part, only named. The spaces of a
+    method are replaced as a whole: who names some wants no others.
     """
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
         merged[key] = value
-        if isinstance(old, dict) and isinstance(value, dict):
+        if isinstance(old, dict) and isinstance(value, dict) and key != "spaces":
             same = key == "data" or value.get("name", old.get("name")) == old.get("name")
             merged[key] = _merge(old, value) if same else value
     return merged

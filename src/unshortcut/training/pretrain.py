@@ -167,6 +167,11 @@ def _load_into(encoder: Encoder, init: str | Path) -> None:
     unfit = [
         name for name in wanted if name not in given or given[name].shape != wanted[name].shape
     ]
+    if unfit and encoder.settings.branches > 1:
+        raise UsageError(
+            f"--init: the recipe's encoder has {encoder.settings.branches} branches, and "
+            f"'{init}' is not such an encoder"
+        )
     if unfit:
         raise UsageError(
             f"--init: the weights of '{init}' do not fit the recipe's encoder: {len(unfit)} of "

@@ -54,6 +54,23 @@ class Sharing(Augmented):
                     f"the view '{view}' shares draws of '{name}' with the view '{self.of}', so "
                     "views.overrides may not give them different ones"
                 )
+        self._check_sizes(view, own)
+
+    def _check_sizes(self, view: str, pipeline: Pipeline) -> None:
+        """Refuse to share a crop whose box was drawn for an image that is turned otherwise."""
+        turns = None
+        for augmentation in pipeline.augmentations:
+            if augmentation.name in self.shares and turns and hasattr(augmentation, "size"):
+                raise UsageError(
+                    f"the view '{view}' cannot share '{augmentation.name}', which comes after "
+                    f"'{turns}': its box is for an image that is turned as the query is; put "
+                    f"'{turns}' after it, or share it too"
+                )
+            fixed = hasattr(augmentation, "size")
+            if fixed:
+                turns = None
+            elif _changes_size(augmentation) and augmentation.name not in self.shares:
+                turns = augmentation.name
 
     def _drawn(self, making: Making, pipeline: Pipeline, names: Sequence[str]) -> dict[int, Any]:
         """What `of` drew for augmentations of these names, by their place in our pipeline."""
@@ -95,6 +112,11 @@ def _named(pipeline: Pipeline, name: str) -> list[Augmentation]:
 def _absent(view: str, name: str, pipeline: Pipeline) -> UsageError:
     known = [augmentation.name for augmentation in pipeline.augmentations]
     return unknown(f"augmentation for the view '{view}'", name, known)
+
+
+def _changes_size(augmentation: Augmentation) -> bool:
+    """Whether its draws decide on the size of what it returns."""
+    return type(augmentation).output_size is not Augmentation.output_size
 
 
 def _can_be_left_out(augmentation: Augmentation) -> bool:
