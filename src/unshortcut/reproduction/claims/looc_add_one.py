@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, Column, Scale, Variant
-from unshortcut.reproduction.claims._looc import TEST, Rows, methods
+from unshortcut.reproduction.claims._looc import SMALL_NOTE, TEST, Rows, methods
 from unshortcut.reproduction.effects import Effect, difference
 
 
@@ -20,6 +20,9 @@ class LoocAddOne(Rows):
         Column("colour", "colour"),
     )
     notes: ClassVar[tuple[str, ...]] = (
+        SMALL_NOTE,
+        "Add-one has no other keys as negatives, because its query and they lack the same: so the "
+        "two ways differ in that too.",
         "Table E.1 has accuracy on ImageNet-100 alone; nothing is predicted of rotation and of "
         "colour.",
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, Column, Scale, Variant
-from unshortcut.reproduction.claims._looc import COLOUR, MEASURES, TEST, Rows, methods
+from unshortcut.reproduction.claims._looc import COLOUR, MEASURES, SMALL_NOTE, TEST, Rows, methods
 from unshortcut.reproduction.effects import EQUAL, Effect, WonBack, difference, holds
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.spaces import Spaces
@@ -27,6 +27,7 @@ class LoocColor(Rows):
     columns: ClassVar[tuple[Column, ...]] = (COLOUR, TEST)
     measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, Spaces())
     notes: ClassVar[tuple[str, ...]] = (
+        SMALL_NOTE,
         "Colour: the hue of the object, a label of shapes. The paper has no task of colour alone; "
         "beside ours stands iNat-1k, where it finds colour preserved. A space is the hidden "
         "layer of its head, which is wider than the backbone; the invariant one is as wide. "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, Column, Scale, Variant
-from unshortcut.reproduction.claims._looc import ROTATION, TEST, Rows, methods
+from unshortcut.reproduction.claims._looc import ROTATION, SMALL_NOTE, TEST, Rows, methods
 from unshortcut.reproduction.effects import EQUAL, Effect, difference, holds
 
 _MOCO = "method=moco"
@@ -21,6 +21,7 @@ class LoocRotation(Rows):
     where: ClassVar[str] = "leave-one-out contrastive learning, table 1"
     columns: ClassVar[tuple[Column, ...]] = (ROTATION, TEST)
     notes: ClassVar[tuple[str, ...]] = (
+        SMALL_NOTE,
         "Rotation: by which of four quarter turns an image was turned, so chance is 25 %. LooC "
         f"keeps what MoCo has where the interval lies above -{EQUAL:g} points.",
     )

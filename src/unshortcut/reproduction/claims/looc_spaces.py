@@ -8,7 +8,14 @@ from unshortcut.methods.looc import INVARIANT, LooCSettings
 from unshortcut.probes.spaces import subsets_of
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
-from unshortcut.reproduction.claims._looc import COLOUR, PRINTED, ROTATION, TEST, paper_figures
+from unshortcut.reproduction.claims._looc import (
+    COLOUR,
+    PRINTED,
+    ROTATION,
+    SMALL_NOTE,
+    TEST,
+    paper_figures,
+)
 from unshortcut.reproduction.effects import Effect, Peak, difference
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.spaces import ALL, Spaces, of_subset, subset_name
@@ -55,6 +62,7 @@ class LoocSpaces(Claim):
     )
     measures: ClassVar[tuple[Measure, ...]] = (Spaces(),)
     notes: ClassVar[tuple[str, ...]] = (
+        SMALL_NOTE,
         "All variants are one training, read out through different spaces; what the best of them "
         "gains over the invariant space is chosen after the fact. The paper's `all` has a space "
         "for texture besides; beside colour stands iNat-1k. Nothing is predicted of conflicting "
