@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from unshortcut.audit import _choice
 from unshortcut.audit._choice import Candidate, Choice, choose, standard_error, wilson_interval
 from unshortcut.probes.cross_validation import held_out_hits, stratified_folds
 
@@ -103,8 +104,17 @@ def test_as_many_images_as_are_said_to_be_needed_would_tell() -> None:
     assert decide(right(100), c=right(99)).images_needed is None, "it is behind"
 
 
-def simulate(seed: int, count: int, classes: int, signal: dict[str, float]) -> Choice:
-    """A small problem from features to choice: spaces that know the classes by `signal`."""
+def simulate(
+    seed: int,
+    count: int,
+    classes: int,
+    signal: dict[str, float],
+    sizes: tuple[int, ...] = (1, 2, 3),
+) -> Choice:
+    """A small problem from features to choice: spaces that know the classes by `signal`.
+
+    The subsets are those of so many spaces as `sizes` say.
+    """
     rng = np.random.default_rng((seed, count))
     labels = np.arange(count) % classes
     centres = np.eye(classes, 8)
@@ -118,7 +128,7 @@ def simulate(seed: int, count: int, classes: int, signal: dict[str, float]) -> C
         rows = np.hstack([features[name] for name in names])
         return Candidate("+".join(names), names, rows.shape[1], held_out_hits(rows, labels, folds))
 
-    subsets = [names for size in (1, 2, 3) for names in combinations(SPACES, size)]
+    subsets = [names for size in sizes for names in combinations(SPACES, size)]
     return choose(candidate(("backbone",)), [candidate(names) for names in subsets])
 
 
@@ -126,6 +136,30 @@ def simulate(seed: int, count: int, classes: int, signal: dict[str, float]) -> C
 def test_random_labels_cannot_tell(count: int, classes: int) -> None:
     told = [simulate(seed, count, classes, {}).told for seed in range(30)]
     assert sum(told) <= 1
+
+
+@pytest.mark.parametrize(("count", "classes"), [(24, 2), (40, 4)])
+def test_equally_good_spaces_are_not_called_better_or_worse(
+    count: int, classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spaces one by one: two know more than one, so that "better" would be right of them.
+
+    Nor would it do to take the images for independent.
+    """
+    alike = dict.fromkeys(("backbone", *SPACES), 2.0)
+    problems = [simulate(seed, count, classes, alike, sizes=(1,)) for seed in range(60)]
+    assert 60 < np.mean([problem.own.accuracy for problem in problems]) < 90
+    assert sum(map(tells_some_apart, problems)) <= 3
+    monkeypatch.setattr(_choice, "TRAINING_SHARE", 1.0)
+    again = [
+        choose(problem.own.candidate, [one.candidate for one in problem.subsets])
+        for problem in problems
+    ]
+    assert sum(map(tells_some_apart, again)) >= 8
+
+
+def tells_some_apart(choice: Choice) -> bool:
+    return any(one.verdict != "not told apart" for one in choice.subsets)
 
 
 def test_the_space_that_knows_the_classes_is_found() -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from tests.cli.test_cli import call
 from tests.methods.small_runs import small_run
 from unshortcut.audit.neighbours import neighbours
 from unshortcut.data.shapes import Shapes
-from unshortcut.probes.spaces import probe_spaces
+from unshortcut.models.load import load_model
+from unshortcut.probes.spaces import probe_spaces, select_spaces
+from unshortcut.training.folder import RunFolder
 from unshortcut.training.spaces import load_spaces, save_spaces
 
 SETS = ("schedule.epochs=1", "method.hidden=12", "method.dim=8")
@@ -33,6 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path = root / "data" / split / name / f"{number}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             PillowImage.fromarray(source.image(index).pixels()).save(path)
+    for name in ("spear", "sword"):
+        copytree(root / "data" / "test" / "arrow", root / "other" / name)
     return root
 
 
@@ -73,14 +78,24 @@ def test_spaces_of_an_export_with_any_probe_on_data_that_are_asked_for(
     assert list(figures["reliance"]["tests"]) == ["train"]
 
 
-def test_without_labels_there_is_no_reliance(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("data", "on", "reason"),
+    [
+        ("data/train/arrow", "data@test", "'data/train/arrow' has no labels"),
+        ("data", "data/test/arrow", "'arrow' has no labels"),
+        ("data", "other", "'other' has other classes than the training data"),
+    ],
+)
+def test_without_labels_in_common_there_is_no_reliance(
+    data: str, on: str, reason: str,
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     monkeypatch.chdir(folder)
-    words = ["looc", "--data", "data/train/arrow", "--on", "data/test/arrow", "--seeds", "1"]
-    assert call("spaces", *words, "--kind", "rotation", "--subsets", "rotation", "--out", "u") == 0
-    assert "have no labels" in " ".join(capsys.readouterr().out.split())
-    assert [path.name for path in Path("u").iterdir()] == ["result.json"]
+    words = ["looc", "--data", data, "--on", on, "--seeds", "1", "--subsets", "rotation"]
+    assert call("spaces", *words, "--kind", "rotation", "--out", str(tmp_path)) == 0
+    assert f"No classifier is taken apart. {reason}" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
 def test_neighbours_draws_models_side_by_side(
@@ -104,6 +119,33 @@ def test_neighbours_draws_models_side_by_side(
     assert all(f"│ {name} " in printed for name in names)
     with PillowImage.open("new/sheet.png") as picture:
         assert picture.width > 10 * 96 and picture.height > 5 * 96
+
+
+def test_neighbours_honours_a_stated_size_for_an_export_also_where_spaces_are_chosen(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    chosen = select_spaces(load_model("two.safetensors", size=16), ["color"])
+    expected = neighbours({"a": chosen}, "data", queries=2, neighbours=3).figures()
+    words = ["two.safetensors", "--data", "data", "--queries", "2", "--neighbours", "3"]
+    assert call("neighbours", *words, "--spaces", "color", "--size", "16", "--json", "s.json") == 0
+    figures = json.loads(Path("s.json").read_text())["figures"]
+    found = figures["models"]["two.safetensors (color)"]
+    assert found == expected["models"]["a"]
+    usual = neighbours(["two.safetensors"], "data", queries=2, neighbours=3, spaces=["color"])
+    assert found != usual.figures()["models"]["two.safetensors (color)"]
+
+
+def test_neighbours_of_spaces_of_a_run_whose_checkpoint_is_gone_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(folder)
+    checkpoint = RunFolder(Path("looc")).checkpoint.name
+    copytree("looc", tmp_path / "bare", ignore=ignore_patterns(checkpoint))
+    words = ["looc", str(tmp_path / "bare"), "--data", "data", "--spaces", "color"]
+    assert call("neighbours", *words) == 2
+    assert "has no checkpoint" in capsys.readouterr().err
 
 
 def test_neighbours_of_images_that_are_named(
@@ -130,6 +172,7 @@ def test_neighbours_of_images_that_are_named(
         (["spaces", "looc", "--out", "two.safetensors"], "is a file"),
         (["neighbours", "moco", "--out", "sheet.txt"], "wants a picture"),
         (["neighbours", "moco", "--spaces", "color"], "none of the models has any"),
+        (["neighbours", "looc", "moco", "--spaces", "colour"], "did you mean 'color'"),
         (["neighbours", "moco", "--images", "nowhere.jpg"], "there is no image 'nowhere.jpg'"),
         (["neighbours", "moco", "--neighbours", "48"], "from 1 to 47, not 48"),
     ],

@@ -11,36 +11,26 @@ from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import BadImageError, Subset
 from unshortcut.data.turned import DEGREES, Turned
-from unshortcut.errors import UsageError
 
 
 def test_the_label_is_the_angle_that_pillow_turns_by(tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).integers(256, size=(5, 8, 3), dtype=np.uint8)
     picture = Picture.fromarray(pixels)
-    picture.save(tmp_path / "a.png")
-    turned = Turned(open_data(tmp_path), "all")
-    for label, degrees in enumerate(DEGREES):
-        image = turned.image(label)
-        expected = np.asarray(picture.rotate(int(degrees), expand=True))
+    for name in "abcd":
+        picture.save(tmp_path / f"{name}.png")
+    turned = Turned(open_data(tmp_path))
+    assert turned.classes == DEGREES and sorted(turned.labels) == [0, 1, 2, 3]
+    for index, label in enumerate(turned.labels):
+        image = turned.image(index)
+        expected = np.asarray(picture.rotate(int(DEGREES[label]), expand=True))
         np.testing.assert_array_equal(image.pixels(), expected)
         assert (image.height, image.width) == expected.shape[:2]
-        assert turned.labels[label] == label
-
-
-def test_all_shows_each_image_four_times_in_its_order() -> None:
-    source = Shapes("val", size=16, count=6)
-    turned = Turned(source, "all")
-    assert len(turned) == 24 and turned.classes == ("0", "90", "180", "270")
-    np.testing.assert_array_equal(turned.labels, [0, 1, 2, 3] * 6)
-    for index in (0, 5, 23):
-        upright = np.rot90(turned.image(index).pixels(), -(index % 4))
-        np.testing.assert_array_equal(upright, source.image(index // 4).pixels())
 
 
 @pytest.mark.parametrize("count", [3, 40, 41, 4003])
-def test_one_shows_each_image_once_and_the_angles_are_balanced(count: int) -> None:
+def test_each_image_is_shown_once_and_the_angles_are_balanced(count: int) -> None:
     source = Shapes("val", size=16, count=count)
-    turned = Turned(source, "one")
+    turned = Turned(source)
     assert len(turned) == count
     counts = np.bincount(turned.labels, minlength=4)
     assert counts.max() - counts.min() <= 1
@@ -63,27 +53,21 @@ def test_an_angle_depends_on_seed_and_position_alone() -> None:
 def test_names_and_fingerprints_are_its_own(tmp_path: Path) -> None:
     write_tree(tmp_path, [f"{number}.png" for number in range(8)])
     source = open_data(tmp_path)
-    ways = [Turned(source, "all"), Turned(source, "one"), Turned(source, "one", seed=1)]
-    prints = {each.fingerprint() for each in (source, *ways)}
-    assert len(prints) == 4 and Turned(source, "one").fingerprint() in prints
-    names = [ways[0].identity(index) for index in range(32)]
-    assert len(set(names)) == 32 and names[5] == "1.png turned by 90°"
-    assert ways[1].identity(3) == f"3.png turned by {DEGREES[ways[1].labels[3]]}°"
+    turned = Turned(source)
+    prints = {each.fingerprint() for each in (source, turned, Turned(source, seed=1))}
+    assert len(prints) == 3 and Turned(source).fingerprint() in prints
+    place = turned.labels.tolist().index(1)
+    assert turned.identity(place) == f"{place}.png turned by 90°"
 
 
 def test_an_image_that_cannot_be_read_stays_so(tmp_path: Path) -> None:
     write_tree(tmp_path, ["0.png", "1.png", "2.png"])
     (tmp_path / "1.png").write_bytes(b"no image")
-    turned = Turned(open_data(tmp_path), "all")
+    turned = Turned(open_data(tmp_path))
     assert turned.has_headers
-    turned.check_header(3)
-    for index in range(4, 8):
-        with pytest.raises(BadImageError):
-            turned.image(index).pixels()
-        with pytest.raises(BadImageError):
-            turned.check_header(index)
-
-
-def test_another_way_is_refused() -> None:
-    with pytest.raises(UsageError, match="unknown choice of turns 'al'; did you mean 'all'"):
-        Turned(Shapes("val", size=16, count=4), "al")  # type: ignore[arg-type]
+    for index in (0, 2):
+        turned.check_header(index)
+    with pytest.raises(BadImageError):
+        turned.image(1).pixels()
+    with pytest.raises(BadImageError):
+        turned.check_header(1)

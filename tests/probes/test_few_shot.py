@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from unshortcut.errors import UsageError
+from unshortcut.intervals import t_half_width
 from unshortcut.probes import linear, protocols
 from unshortcut.probes.features import Features
-from unshortcut.probes.few_shot import draw_shots, few_shot_accuracy, t_half_width
+from unshortcut.probes.few_shot import draw_shots, few_shot_accuracy
 from unshortcut.probes.kinds.fewshot import FewShot
 from unshortcut.probes.probe import PROBES
 
@@ -115,15 +115,6 @@ def test_more_shots_are_better_and_features_of_other_scale_the_same() -> None:
         (1000 * TRAIN[0], TRAIN[1]), {"test": (1000 * TEST[0], TEST[1])}, [5], trials=4
     )
     assert np.mean(scaled[5]["test"]) == pytest.approx(means[1], abs=0.005)
-
-
-def test_the_interval_is_scipys() -> None:
-    values = np.random.default_rng(0).normal(70, 2, size=10).tolist()
-    low, high = stats.t.interval(0.95, 9, np.mean(values), stats.sem(values))
-    assert t_half_width(values) == pytest.approx((high - low) / 2)
-    # 2.262 is the tables' value for nine degrees of freedom.
-    assert t_half_width([0.0] * 5 + [2.0] * 5) == pytest.approx(2.262 * (10 / 9 / 10) ** 0.5, 1e-3)
-    assert t_half_width([3.0]) is None
 
 
 def test_the_probe_names_every_test_and_number_of_shots() -> None:

@@ -146,7 +146,7 @@ def test_what_cannot_be_probed_is_said(tmp_path: Path) -> None:
     flat.mkdir()
     Image.new("RGB", (8, 8)).save(flat / "a.png")
     assert open_data(flat).labels is None
-    with pytest.raises(UsageError, match="has no labels: a probe needs class folders"):
+    with pytest.raises(UsageError, match="has no labels: a classifier needs class folders"):
         probe(model, flat, "knn", tests=["shapes@test"])
 
 

@@ -9,10 +9,9 @@ from rich.console import Console
 
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.features import Features, compute_features
+from unshortcut.models.load import load_model
+from unshortcut.probes.bench import features_of
 from unshortcut.probes.spaces import Subset, columns, required_spaces, subsets_of
-from unshortcut.progress import bar
 from unshortcut.training.spaces import load_spaces
 
 
@@ -35,16 +34,14 @@ class Representations:
     def of(
         cls, run: str | Path, source: ImageSource, console: Console, workers: int
     ) -> "Representations":
-        def compute(model: LoadedModel, name: str) -> Features:
-            with bar(console, f"features of {name}") as on_progress:
-                return compute_features(model, source, workers=workers, on_progress=on_progress)
-
         everything, own = load_spaces(run), load_model(run)
         spaces = required_spaces(everything)
         if spaces == own.spaces and len(spaces) == 1:
             raise UsageError(f"'{run}' has one space only, so there is nothing to choose")
-        found = compute(everything, "the spaces")
-        backbone = compute(own, "the backbone").values if own.spaces is None else None
+        found = features_of(everything, source, "the spaces", console, workers)
+        backbone = None
+        if own.spaces is None:
+            backbone = features_of(own, source, "the backbone", console, workers).values
         return cls(found.required_labels(), spaces, found.values, backbone)
 
     @property

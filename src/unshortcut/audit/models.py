@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from unshortcut.methods.looc import LooCSettings
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.probes.spaces import required_spaces
+from unshortcut.recipes.load import load_recipe
 from unshortcut.result import public_name
+from unshortcut.training.folder import RunFolder
 from unshortcut.training.projection import is_run
 from unshortcut.training.spaces import load_spaces
 
@@ -29,3 +32,8 @@ def load_with_spaces(model: Model) -> LoadedModel:
     loaded = model if isinstance(model, LoadedModel) else load_model(model)
     required_spaces(loaded)
     return loaded
+
+
+def has_spaces(run: str | Path) -> bool:
+    """Whether a run is of a method with spaces, whatever has become of its checkpoint."""
+    return isinstance(load_recipe(RunFolder(Path(run)).recipe).method, LooCSettings)

@@ -6,7 +6,6 @@ never its own neighbour.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import reduce
@@ -18,17 +17,17 @@ from PIL import Image as PillowImage
 from rich.console import Console
 
 from unshortcut.audit._neighbours_sheet import Block, neighbour_sheet
-from unshortcut.audit.models import Model, by_name, load_with_spaces
+from unshortcut.audit.models import Model, by_name, has_spaces
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.bench import Data
-from unshortcut.probes.features import Features, compute_features
+from unshortcut.probes.bench import Data, features_of
+from unshortcut.probes.features import Features
 from unshortcut.probes.spaces import select_spaces
-from unshortcut.progress import bar
 from unshortcut.randomness import generator
 from unshortcut.training.projection import is_run
+from unshortcut.training.spaces import load_spaces
 
 Places = NDArray[np.int64]
 
@@ -145,16 +144,11 @@ def neighbours(
         )
     source = open_data(data)
     searched = source if against is None else open_data(against)
-    console = console or Console(stderr=True)
-
-    def features(model: LoadedModel, of: ImageSource, name: str) -> Features:
-        with bar(console, f"features of {name}", unit="images") as on_progress:
-            return compute_features(model, of, workers=workers, on_progress=on_progress)
-
-    banks = {name: features(model, searched, name) for name, model in loaded.items()}
+    shown = console or Console(stderr=True)
+    banks = {n: features_of(model, searched, n, shown, workers) for n, model in loaded.items()}
     asked = banks
     if searched is not source:
-        asked = {name: features(model, source, name) for name, model in loaded.items()}
+        asked = {n: features_of(model, source, n, shown, workers) for n, model in loaded.items()}
     readable = reduce(np.intersect1d, [one.indices for one in asked.values()])
     chosen = _chosen(queries, source, readable, seed)
     same_images = searched.fingerprint() == source.fingerprint()
@@ -198,14 +192,15 @@ def _loaded(
     name: str, model: Model, spaces: Sequence[str] | None, stated: dict[str, Any]
 ) -> tuple[str, LoadedModel]:
     """A model and its name, which says the spaces where they were chosen."""
-    if spaces:
-        with suppress(UsageError):  # a model without spaces is looked at as it is
-            model = load_with_spaces(model)
-    if not isinstance(model, LoadedModel):
-        return name, load_model(model) if is_run(model) else load_model(model, **stated)
-    if not spaces or model.spaces is None:
-        return name, model
-    chosen = select_spaces(model, spaces)
+    if isinstance(model, LoadedModel):
+        loaded = model
+    elif not is_run(model):
+        loaded = load_model(model, **stated)
+    else:
+        loaded = load_spaces(model) if spaces and has_spaces(model) else load_model(model)
+    if not spaces or loaded.spaces is None:
+        return name, loaded
+    chosen = select_spaces(loaded, spaces)
     return f"{name} ({' + '.join(chosen.spaces or ())})", chosen
 
 

@@ -66,9 +66,9 @@ def command(
     """
     from unshortcut.audit.heads import space_reliance
     from unshortcut.audit.models import load_with_spaces
-    from unshortcut.data.open import open_data
     from unshortcut.errors import UsageError
     from unshortcut.plain_yaml import parse_set
+    from unshortcut.probes.bench import bench
     from unshortcut.probes.spaces import probe_spaces
     from unshortcut.result import RESULT_FILE, write_result
 
@@ -78,6 +78,7 @@ def command(
     for change in sets:
         settings |= parse_set(change)
     loaded = load_with_spaces(model)
+    unlabelled = bench(loaded, data, tests=on, needs_labels=False).unlabelled
     scores = probe_spaces(loaded, data, kind, subsets=subsets, tests=on, **settings)
     console = Console()
     tests = list(next(iter(scores.values())).scores)
@@ -90,8 +91,8 @@ def command(
     }
     out.mkdir(parents=True, exist_ok=True)
     written = [RESULT_FILE]
-    if open_data(data).labels is None:
-        console.print("The data have no labels, so there is no classifier to take apart.")
+    if unlabelled is not None:
+        typer.echo(f"No classifier is taken apart. {unlabelled}.")
     else:
         reliance = space_reliance(loaded, data, tests=on, seeds=seeds or 3)
         console.print(_shares(reliance))

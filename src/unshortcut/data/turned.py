@@ -2,61 +2,48 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.data.source import Array, Image, ImageSource
-from unshortcut.errors import unknown
 from unshortcut.imaging.geometry import quarter_turns
 from unshortcut.randomness import generator
 
-Turns = Literal["one", "all"]
 DEGREES = ("0", "90", "180", "270")
 """The classes, anticlockwise."""
 
 
 class Turned(ImageSource):
-    """Another source's images, each turned by `one` random number of quarter turns, or by `all`.
+    """Another source's images, each turned by a random number of quarter turns.
 
-    With `all`, image i stands at 4i to 4i + 3 with its four turns in the order of `DEGREES`. With
-    `one`, a turn is drawn by (seed, i) such that every four neighbours have the four turns among
-    them: the classes are equal to within rounding, whatever the order of the source.
+    The turn of image i is drawn by (seed, i) such that every four neighbours have the four turns
+    among them: the classes are equal to within rounding, whatever the order of the source. No image
+    is shown twice, so however the images are split, none is on both sides.
     """
 
     classes = DEGREES
     labels: NDArray[np.int64]
 
-    def __init__(self, source: ImageSource, turns: Turns = "one", seed: int = 0) -> None:
-        if turns not in get_args(Turns):
-            raise unknown("choice of turns", turns, get_args(Turns))
+    def __init__(self, source: ImageSource, seed: int = 0) -> None:
         self.source = source
-        self.turns = turns
-        self.copies = len(DEGREES) if turns == "all" else 1
-        self.labels = (
-            np.tile(np.arange(len(DEGREES)), len(source))
-            if turns == "all"
-            else _drawn(len(source), seed)
-        )
+        self.labels = _drawn(len(source), seed)
         self.has_headers = source.has_headers
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def image(self, index: int) -> Image:
-        image = self.source.image(index // self.copies)
-        return _TurnedImage(image, int(self.labels[index]))
+        return _TurnedImage(self.source.image(index), int(self.labels[index]))
 
     def identity(self, index: int) -> str:
-        degrees = DEGREES[self.labels[index]]
-        return f"{self.source.identity(index // self.copies)} turned by {degrees}°"
+        return f"{self.source.identity(index)} turned by {DEGREES[self.labels[index]]}°"
 
     def check_header(self, index: int) -> None:
-        self.source.check_header(index // self.copies)
+        self.source.check_header(index)
 
     def fingerprint(self) -> str:
-        digest = hashlib.sha256(f"turned {self.turns} {self.source.fingerprint()}".encode())
+        digest = hashlib.sha256(f"turned {self.source.fingerprint()}".encode())
         digest.update(self.labels.tobytes())
         return digest.hexdigest()
 

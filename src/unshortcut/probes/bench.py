@@ -1,7 +1,7 @@
 """Model and data made ready for a probe: opened, checked, features on demand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -25,6 +25,8 @@ class Bench:
     extract: Extract
     train: ImageSource
     tests: Mapping[str, ImageSource]
+    unlabelled: str | None
+    """Why no classifier can be fitted and tested here, in words; None where one can."""
 
     def remembering(self) -> "Bench":
         """The same, with features that are kept in memory from the first question on."""
@@ -36,7 +38,7 @@ class Bench:
                 known[key] = self.extract(source, name)
             return known[key]
 
-        return Bench(extract, self.train, self.tests)
+        return replace(self, extract=extract)
 
 
 def bench(
@@ -51,18 +53,18 @@ def bench(
     """Open and check model, data and tests; features come on demand. Arguments as in `probe`."""
     loaded = model if isinstance(model, LoadedModel) else load_model(model)
     train = open_data(data)
-    if needs_labels:
-        _require_labels(train, str(data))
     if not isinstance(tests, Mapping):
         tests = _named(list(tests) or _default_tests(data))
     test_sources = {name: open_data(spec) for name, spec in tests.items()}
-    if needs_labels:
-        for name, source in test_sources.items():
-            _require_labels(source, name)
-            _require_same_classes(train, source, name)
+    unlabelled = _unlabelled(str(data), train, test_sources)
+    if needs_labels and unlabelled is not None:
+        raise UsageError(unlabelled)
     shown = console or Console(stderr=True)
     return Bench(
-        lambda source, name: features_of(loaded, source, name, shown, workers), train, test_sources
+        lambda source, name: features_of(loaded, source, name, shown, workers),
+        train,
+        test_sources,
+        unlabelled,
     )
 
 
@@ -70,13 +72,19 @@ def features_of(
     model: LoadedModel, source: ImageSource, name: str, console: Console, workers: int
 ) -> Features:
     """Features of a source, with a progress bar."""
-    with bar(console, f"features of {name}") as on_progress:
+    with bar(console, f"features of {name}", unit="images") as on_progress:
         return compute_features(model, source, workers=workers, on_progress=on_progress)
 
 
-def _require_labels(source: ImageSource, spec: str) -> None:
-    if source.labels is None:
-        raise UsageError(f"'{spec}' has no labels: a probe needs class folders")
+def _unlabelled(data: str, train: ImageSource, tests: Mapping[str, ImageSource]) -> str | None:
+    """What lacks labels, or has others than the training data."""
+    for name, source in [(data, train), *tests.items()]:
+        if source.labels is None:
+            return f"'{name}' has no labels: a classifier needs class folders"
+        if source.classes != train.classes:
+            odd = sorted(set(source.classes or ()) ^ set(train.classes or ()))
+            return f"'{name}' has other classes than the training data: {', '.join(odd[:5])}"
+    return None
 
 
 def _default_tests(data: Data) -> list[Data]:
@@ -101,11 +109,3 @@ def _name(spec: Data) -> str:
         return type(spec).__name__
     parsed = DataSpec.parse(spec)
     return parsed.split or Path(parsed.where).name
-
-
-def _require_same_classes(train: ImageSource, test: ImageSource, name: str) -> None:
-    if train.classes != test.classes:
-        missing = sorted(set(test.classes or ()) ^ set(train.classes or ()))
-        raise UsageError(
-            f"'{name}' has other classes than the training data: {', '.join(missing[:5])}"
-        )

@@ -10,12 +10,10 @@ interval of the mean over trials. Two solvers:
 """
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import torch
-from scipy import stats
 from torch import Tensor
 
 from unshortcut.errors import UsageError
@@ -26,7 +24,6 @@ from unshortcut.randomness import generator, torch_seed
 
 Solver = Literal["exact", "adam"]
 
-CONFIDENCE = 0.95
 DECAY = 0.01
 """The weight decay, times the shots' total variance over the number of classes; it was chosen on
 held-out training images of `shapes` drawn with another seed."""
@@ -83,14 +80,6 @@ def draw_shots(labels: Tensor, shots: int, seed: int, trial: int) -> Tensor:
     by_class = order[labels.cpu()[order].argsort(stable=True)]
     members = by_class.split(torch.bincount(labels.cpu()).tolist())
     return torch.cat([positions[:shots] for positions in members]).to(labels.device)
-
-
-def t_half_width(values: Sequence[float]) -> float | None:
-    """Half the width of Student's 95 % interval of the mean; None for one value."""
-    if len(values) < 2:
-        return None
-    error = statistics.stdev(values) / math.sqrt(len(values))
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
 
 
 def _exact(

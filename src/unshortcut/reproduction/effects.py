@@ -24,9 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from scipy import stats
+from unshortcut.intervals import t_half_width
 
-CONFIDENCE = 0.95
 EQUAL = 2.0
 """Points of accuracy that count as nothing where equality is claimed; set before any training."""
 
@@ -213,12 +212,8 @@ def slope(
 
 def t_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Student's t interval of the mean; None for one value."""
-    if len(values) < 2:
-        return None
-    error = statistics.stdev(values) / len(values) ** 0.5
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
-    mean = statistics.fmean(values)
-    return mean - reach, mean + reach
+    reach, mean = t_half_width(values), statistics.fmean(values)
+    return None if reach is None else (mean - reach, mean + reach)
 
 
 def sign(

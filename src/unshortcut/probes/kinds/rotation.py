@@ -8,23 +8,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unshortcut.data.source import ImageSource
-from unshortcut.data.turned import Turned, Turns
+from unshortcut.data.turned import Turned
 from unshortcut.probes.kinds.linear import Linear
 from unshortcut.probes.probe import Extract, ProbeResult
 
 
 @dataclass(frozen=True)
 class Rotation(Linear):
-    """The linear probe on turned images, of the training data and of the tests alike."""
+    """The linear probe on images of training data and tests, each turned by one random turn."""
 
     name: ClassVar[str] = "rotation"
     needs_labels: ClassVar[bool] = False
 
-    turns: Turns = "one"
-    """`one` random turn an image, as in the paper, or `all` four of each."""
-
     def measure(
         self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
     ) -> ProbeResult:
-        turned = {name: Turned(source, self.turns) for name, source in tests.items()}
-        return super().measure(extract, Turned(train, self.turns), turned)
+        turned = {name: Turned(source) for name, source in tests.items()}
+        return super().measure(extract, Turned(train), turned)
