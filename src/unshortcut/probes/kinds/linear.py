@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from unshortcut.probes.features import Features
-from unshortcut.probes.linear import linear_accuracy
+from unshortcut.probes.linear import LinearResult, linear_accuracy
 from unshortcut.probes.matrices import Labelled
 from unshortcut.probes.probe import Probe, ProbeResult, Score
 from unshortcut.probes.protocols import Protocol, protocol_named, run_protocol
@@ -35,9 +35,12 @@ class Linear(Probe):
         chosen = result.chosen
         return ProbeResult(
             self.name,
-            {name: Score(100 * result.mean(name), 100 * result.std(name)) for name in held},
+            {name: Score(100 * result.mean(name), self._std(result, name)) for name in held},
             {"learning_rate": chosen.learning_rate, "weight_decay": chosen.weight_decay},
         )
+
+    def _std(self, result: LinearResult, test: str) -> float | None:
+        return 100 * result.std(test) if self.seeds > 1 else None
 
     def _by_protocol(
         self, protocol: Protocol, train: Labelled, tests: Mapping[str, Labelled]
