@@ -1,8 +1,8 @@
 """Memory that is kept between the steps of a training on the CPU.
 
 glibc gives large blocks back to the system when they are freed, and a training step frees and
-asks for the same blocks again and again: the system then clears every page anew. Keeping them
-takes about a third off the step of a small network.
+asks for the same blocks again and again: the system then clears every page anew, which is a good
+part of the step of a small network.
 """
 
 import ctypes
