@@ -10,8 +10,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from PIL import Image as PillowImage
+from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES, Shapes
 from unshortcut.models.load import LoadedModel, from_module, load_model
@@ -143,7 +144,11 @@ def _rotation(model: LoadedModel, console: Console) -> Score:
 
 
 def _table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Table:
-    table = Table("encoder", "probe", *COLUMNS, title="Accuracy in %, chance 12.5, of rotation 25")
+    table = Table(
+        Column("encoder", no_wrap=True), "probe", *COLUMNS,
+        title="Accuracy in %, chance 12.5, of rotation 25",
+        box=box.SIMPLE_HEAD, padding=0,  # all of it in 80 columns
+    )  # fmt: skip
     for label in labels:
         for kind in ("knn", "linear"):
             found = [scores.get((label, kind, column)) for column in COLUMNS]
