@@ -1,0 +1,202 @@
+"""Frosted windows, drawn: stand-ins for the five photographs that ImageNet-C blends in.
+
+The photographs are not ours to ship. Each drawing has the mean and the standard deviation of one
+of them in every channel, its kind of crystal, and about its share of fine detail; an error on
+frost still differs from one on the published images.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from unshortcut.imaging.corruptions.corruption import Array
+from unshortcut.randomness import generator
+
+Tone = NDArray[np.float32]
+
+PLATES = 5
+"""As many as there are photographs to draw from; two of those are the same one."""
+
+HEIGHT, WIDTH = 384, 576
+
+
+@lru_cache(maxsize=2 * PLATES)
+def plate(number: int, scale: float) -> Array:
+    """A read-only (h, w, 3) window, the same in every process; 384 × 576 at scale 1."""
+    if scale != 1:
+        image = np.asarray(cv2.resize(plate(number, 1), None, fx=scale, fy=scale), np.uint8)
+    else:
+        draw, means, deviations = _KINDS[number]
+        field = draw(generator(0, "frost", number))
+        field = (field - field.mean((0, 1))) / field.std((0, 1))
+        levels = np.array(means) + np.array(deviations) * field
+        image = np.clip(np.rint(levels), 0, 255).astype(np.uint8)
+    image.flags.writeable = False
+    return image
+
+
+def _sheet(rng: np.random.Generator) -> Tone:
+    """A closed sheet of ice: wrinkles lit from one side, over clouds of blue and grey."""
+    bends = [6 * _clouds(rng, 50, 4) for _ in range(2)]
+    wrinkles = -np.abs(_displaced(_clouds(rng, 9, 4), bends[0], bends[1]))
+    relief = cv2.filter2D(wrinkles, -1, np.array([[-1.0, -1, 0], [-1, 0, 1], [0, 1, 1]]))
+    relief *= np.exp(0.7 * _clouds(rng, 40, 3))
+    relief = np.clip(relief / relief.std(), -3, 4)
+    light, grey = _clouds(rng, 160, 6), _clouds(rng, 200, 5)
+    tone = light + 0.5 * relief + 0.25 * _grain(rng, 0.6)
+    # Grey patches have more red and less blue than the others.
+    return np.stack([tone + share * grey for share in (0.85, 0.05, -0.4)], axis=2)
+
+
+def _needles(rng: np.random.Generator) -> Tone:
+    """Bundles of long flat crystals, thrown over each other."""
+    canvas = np.full((HEIGHT, WIDTH), 128, np.uint8)
+    for _ in range(1450):
+        start, angle = _place(rng), rng.uniform(0, 2 * np.pi)
+        for _ in range(rng.integers(1, 5)):
+            turn = angle + rng.normal(0, 0.12)
+            length, width = rng.uniform(12, 75), rng.uniform(1.0, 4.0)
+            _blade(canvas, start + rng.normal(0, 6, 2), turn, length, width, rng.normal(128, 40))
+    return _grey(_blurred(canvas, 0.45) / 32 + 0.7 * _clouds(rng, 120, 6) + 0.3 * _grain(rng, 0.5))
+
+
+def _crystals(rng: np.random.Generator) -> Tone:
+    """Fine grains, with fans of small crystals in some places."""
+    canvas = np.full((HEIGHT, WIDTH), 128, np.uint8)
+    dense = _clouds(rng, 120, 3)
+    for _ in range(2000):
+        start = _place(rng)
+        if dense[int(start[1]), int(start[0])] < rng.normal(0.0, 0.6):
+            continue
+        angle, size = rng.uniform(0, 2 * np.pi), rng.uniform(4, 18)
+        for k in range(rng.integers(3, 8)):
+            level = rng.normal(128, 60)
+            _blade(canvas, start, angle + 0.3 * k, size * rng.uniform(0.6, 1), size / 5, level)
+    tone = _blurred(canvas, 0.4) / 40 + 0.45 * _grain(rng, 0.7) + 0.7 * _clouds(rng, 200, 6)
+    return _grey(tone)
+
+
+def _ferns(rng: np.random.Generator) -> Tone:
+    """Stars of feathers, bright on dark, with mist between them."""
+    canvas = np.zeros((HEIGHT, WIDTH), np.uint8)
+    dense = _clouds(rng, 140, 3)
+    for _ in range(1800):
+        start = _place(rng)
+        here = float(dense[int(start[1]), int(start[0])])
+        angle, size = rng.uniform(0, 2 * np.pi), rng.uniform(7, 18) * (1.4 if here > 0 else 1)
+        bright = rng.uniform(20, 170) + 40 * here
+        angles = angle + rng.uniform(0.6, 1.3) * np.arange(float(rng.integers(1, 5)))
+        _star(rng, canvas, start, angles, size, bright)
+    tone = _blurred(canvas, 0.35) / 45 + 0.3 * dense + 0.4 * _clouds(rng, 220, 4)
+    return _grey(tone + 0.15 * _grain(rng, 0.5))
+
+
+_KINDS: tuple[tuple[Callable[[np.random.Generator], Tone], list[float], list[float]], ...] = (
+    (_sheet, [77.7, 149.1, 165.7], [26.9, 16.5, 15.3]),
+    (_needles, [200.8, 205.4, 214.5], [21.4, 22.1, 22.6]),
+    (_needles, [200.8, 205.4, 214.5], [21.4, 22.1, 22.6]),
+    (_crystals, [137.6, 152.8, 165.2], [28.5, 28.5, 29.9]),
+    (_ferns, [112.4, 123.4, 134.8], [44.4, 43.3, 41.7]),
+)
+
+
+def _place(rng: np.random.Generator) -> NDArray[np.float64]:
+    """A point (x, y) on the window."""
+    return rng.uniform(0, 1, 2) * (WIDTH, HEIGHT)
+
+
+def _grey(tone: Tone) -> Tone:
+    return np.repeat(tone[..., None], 3, axis=2)
+
+
+def _clouds(rng: np.random.Generator, period: float, octaves: int) -> Tone:
+    """(h, w) noise of mean 0 and deviation 1, an octave half as strong as the one before."""
+    total = np.zeros((HEIGHT, WIDTH), np.float32)
+    for octave in range(octaves):
+        cell = max(1.0, period / 2**octave)
+        coarse = rng.standard_normal((int(HEIGHT / cell) + 3, int(WIDTH / cell) + 3), np.float32)
+        grown = cv2.resize(coarse, None, fx=cell, fy=cell, interpolation=cv2.INTER_CUBIC)
+        total += 0.5**octave * grown[:HEIGHT, :WIDTH]
+    return np.asarray((total - total.mean()) / total.std(), np.float32)
+
+
+def _grain(rng: np.random.Generator, sigma: float) -> Tone:
+    noise = _blurred(rng.standard_normal((HEIGHT, WIDTH), np.float32), sigma)
+    return np.asarray(noise / noise.std(), np.float32)
+
+
+def _blurred(tone: NDArray[np.generic], sigma: float) -> Tone:
+    return np.asarray(cv2.GaussianBlur(tone.astype(np.float32), (0, 0), sigma), np.float32)
+
+
+def _displaced(tone: Tone, across: Tone, down: Tone) -> Tone:
+    x = across + np.arange(WIDTH, dtype=np.float32)
+    y = down + np.arange(HEIGHT, dtype=np.float32)[:, None]
+    moved = cv2.remap(tone, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    return np.asarray(moved, np.float32)
+
+
+_FRACTION = 4
+"""OpenCV draws at sixteenths of a pixel when points are given so."""
+
+
+def _blade(
+    canvas: Array,
+    start: NDArray[np.float64],
+    angle: float,
+    length: float,
+    width: float,
+    level: float,
+) -> None:
+    """A long thin leaf, one half of it lighter than the other, as a crystal's two faces are."""
+    x, y = (float(number) for number in start)
+    right, down = length * math.cos(angle), length * math.sin(angle)
+    broad = 0.5 * width / length
+    for side in (-1, 1):
+        edge = (x + 0.4 * right - side * broad * down, y + 0.4 * down + side * broad * right)
+        leaf = [_fixed(point) for point in ((x, y), edge, (x + right, y + down))]
+        colour = min(max(level + 16 * side, 0.0), 255.0)
+        cv2.fillConvexPoly(canvas, np.array(leaf, np.int32), colour, cv2.LINE_AA, _FRACTION)
+
+
+def _fixed(point: tuple[float, float]) -> tuple[int, int]:
+    return round(point[0] * 2**_FRACTION), round(point[1] * 2**_FRACTION)
+
+
+def _star(
+    rng: np.random.Generator,
+    canvas: Array,
+    start: NDArray[np.float64],
+    angles: NDArray[np.float64],
+    length: float,
+    level: float,
+) -> None:
+    """Feathers from one point: spines with barbs at 60 degrees, shorter towards the end."""
+    places = np.arange(2.0, length, 2.2)
+    spines = start + length * _direction(angles)
+    roots = start + places[:, None] * _direction(angles)[:, None]
+    barbs = 0.45 * (length - places)[:, None] * rng.uniform(0.6, 1.1, (2, *roots.shape[:2], 1))
+    ends = (
+        roots
+        + barbs
+        * np.stack([_direction(angles - 1.05), _direction(angles + 1.05)], axis=0)[:, :, None]
+    )
+    level = min(max(level, 20.0), 230.0)
+    _lines(canvas, np.broadcast_to(roots, ends.shape), ends, level)
+    _lines(canvas, np.broadcast_to(start, spines.shape), spines, min(255.0, level + 60))
+
+
+def _direction(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def _lines(
+    canvas: Array, starts: NDArray[np.float64], ends: NDArray[np.float64], level: float
+) -> None:
+    points = np.stack([starts.reshape(-1, 2), ends.reshape(-1, 2)], axis=1)
+    fixed = np.rint(points * 2**_FRACTION).astype(np.int32)
+    cv2.polylines(canvas, list(fixed), False, level, 1, cv2.LINE_AA, _FRACTION)

@@ -1,0 +1,86 @@
+"""What cameras and files do: low contrast, elastic distortion, coarse pixels and JPEG."""
+
+import io
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import PIL.Image
+from numpy.typing import NDArray
+
+from unshortcut.imaging.corruptions._resample import displaced, gaussian
+from unshortcut.imaging.corruptions.corruption import Array, levels
+from unshortcut.imaging.corruptions.severities import Parameters
+
+
+def contrast(image: Array, parameters: Parameters, drawn: None) -> Array:
+    """Each channel drawn towards its mean over the image."""
+    (share,) = parameters
+    # A channel has 256 levels at most, so all but the mean is done on a table of them.
+    scale = np.arange(256)[:, None] / 255.0
+    means = np.mean(np.take(scale[:, 0], image), axis=(0, 1))
+    table = levels((scale - means) * share + means)
+    return np.asarray(cv2.LUT(image, table[None]), np.uint8)
+
+
+class ElasticDraws(NamedTuple):
+    """What is random in an elastic transform, all from -1 to 1."""
+
+    corners: NDArray[np.float64]
+    """(3, 2): how far three points of the affine part move, to the right and down."""
+    across: NDArray[np.float64]
+    """(h, w) noise, which blurred is the displacement to the right."""
+    down: NDArray[np.float64]
+    """(h, w) noise, likewise downwards."""
+
+
+def draw_elastic_transform(
+    rng: np.random.Generator, height: int, width: int, parameters: Parameters
+) -> ElasticDraws:
+    """Points first, then the two fields."""
+    return ElasticDraws(
+        rng.uniform(-1, 1, (3, 2)),
+        rng.uniform(-1, 1, (height, width)),
+        rng.uniform(-1, 1, (height, width)),
+    )
+
+
+def elastic_transform(image: Array, parameters: Parameters, drawn: ElasticDraws) -> Array:
+    """A random affine map, then each pixel displaced by blurred noise.
+
+    All lengths grow with the shorter side. This is the definition of ImageNet-C and CIFAR-10-C;
+    the package `imagecorruptions` has another one, without the affine part.
+    """
+    height, width = image.shape[:2]
+    amount, sigma, reach = (min(height, width) * number for number in parameters)
+    middle = np.array([width // 2, height // 2], np.float32)
+    third = min(height, width) // 3
+    points = middle + third * np.array([[1, 1], [1, -1], [-1, -1]], np.float32)
+    moved = points + (reach * drawn.corners).astype(np.float32)
+    turned = cv2.warpAffine(
+        image.astype(np.float32) / 255.0,
+        cv2.getAffineTransform(points, moved),
+        (width, height),
+        borderMode=cv2.BORDER_REFLECT_101,
+    )
+    noise = gaussian(np.stack([drawn.down, drawn.across], axis=2), sigma, 3, "symmetric")
+    shift = (noise * amount).astype(np.float32)
+    return levels(displaced(turned, shift[..., 0], shift[..., 1]))
+
+
+def pixelate(image: Array, parameters: Parameters, drawn: None) -> Array:
+    """Shrunk by means over boxes, and enlarged by repeating pixels."""
+    (share,) = parameters
+    height, width = image.shape[:2]
+    small = PIL.Image.fromarray(image).resize(
+        (int(width * share), int(height * share)), PIL.Image.Resampling.BOX
+    )
+    return np.array(small.resize((width, height), PIL.Image.Resampling.NEAREST))
+
+
+def jpeg_compression(image: Array, parameters: Parameters, drawn: None) -> Array:
+    """Written as JPEG of the given quality, and read again."""
+    (quality,) = parameters
+    file = io.BytesIO()
+    PIL.Image.fromarray(image).save(file, "JPEG", quality=int(quality))
+    return np.array(PIL.Image.open(file))
