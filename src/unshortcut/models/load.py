@@ -3,45 +3,28 @@
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import timm
 import torch
 import torchvision
-from torch import Tensor, nn
+from torch import Tensor
 
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.models.card import WEIGHTS_FILE, Preprocessing, load_encoder
+from unshortcut.models.loaded import (
+    LoadedModel,
+    before_last_linear,
+    fingerprint,
+    from_module,
+    from_object,
+)
 from unshortcut.models.onnx import OnnxModel
 
-Function = Callable[[Tensor], Tensor]
-
-
-@dataclass(frozen=True)
-class LoadedModel:
-    """A model that can be asked for features and, if it classifies, for logits."""
-
-    name: str
-    preprocessing: Preprocessing
-    features: Function
-    """Normalised images (N, 3, H, W) to (N, D), in eval mode, without gradients."""
-    fingerprint: str | None
-    """Changes with weights and architecture; keys the caches. None: nothing is cached."""
-    logits: Function | None = None
-    classes: tuple[str, ...] | None = None
-    module: nn.Module | None = None
-    """The PyTorch module, where there is one."""
-    spaces: tuple[str, ...] | None = None
-    """Names of the spaces that the features are of: as many equal parts, in this order."""
-
-    @property
-    def device(self) -> torch.device:
-        """Where images must be."""
-        first = next(self.module.parameters(), None) if self.module is not None else None
-        return torch.device("cpu") if first is None else first.device
+__all__ = ["LoadedModel", "fingerprint", "from_module", "from_object", "load_model"]
 
 
 def load_model(
@@ -50,17 +33,23 @@ def load_model(
     size: int | None = None,
     mean: tuple[float, float, float] | None = None,
     std: tuple[float, float, float] | None = None,
+    classes: Sequence[str] | None = None,
 ) -> LoadedModel:
     """A model by its spec; `size`, `mean` and `std` state its preprocessing where no card does.
+
+    `classes` say that the output of an ONNX file or a module is the logits of these classes.
 
     A run folder; an exported `.safetensors` beside its card; `timm:NAME` and `torchvision:NAME`
     with their published weights (`timm:NAME@random` untrained); an `.onnx` file; or
     `package.module:function`, which returns an `nn.Module`, or an object with `features(images)`
-    and, if it classifies, `logits(images)` and `classes`.
+    and, if it classifies, `logits(images)` and `classes`. The output of a module is its features,
+    or its logits where it has `classes`. Either may have a mapping `preprocessing`.
     """
     stated: dict[str, Any] = {"size": size, "mean": mean, "std": std}
     stated = {key: value for key, value in stated.items() if value is not None}
     loaded = _load(str(spec), Path(spec), stated)
+    if classes is not None:
+        loaded = _classifying(loaded, tuple(classes))
     if loaded.module is not None and torch.cuda.is_available():
         loaded.module.cuda()
     return loaded
@@ -86,39 +75,20 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     )
 
 
-def fingerprint(module: nn.Module) -> str:
-    """A digest of architecture and weights."""
-    digest = hashlib.sha256(repr(module).encode())
-    state = module.state_dict()
-    for name in sorted(state):
-        tensor = state[name].detach().cpu().contiguous()
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
-
-
-def from_module(
-    name: str,
-    module: nn.Module,
-    preprocessing: Preprocessing,
-    *,
-    features: Function | None = None,
-    logits: Function | None = None,
-    classes: tuple[str, ...] | None = None,
-    spaces: Sequence[str] | None = None,
-) -> LoadedModel:
-    """A loaded model around a module that is in memory."""
-    module.eval()
-    return LoadedModel(
-        name,
-        preprocessing,
-        torch.no_grad()(features or module),
-        fingerprint(module),
-        logits and torch.no_grad()(logits),
-        classes,
-        module,
-        None if spaces is None else tuple(spaces),
-    )
+def _classifying(model: LoadedModel, classes: tuple[str, ...]) -> LoadedModel:
+    """The model with these classes: of its logits, or of the output that it calls features."""
+    both = model.both
+    if model.logits is None and model.module is not None:
+        both = torch.no_grad()(before_last_linear(model.module))
+    logits = model.logits or model.features
+    shown = torch.zeros(1, 3, model.preprocessing.size, model.preprocessing.size)
+    width = logits(shown.to(model.device)).shape[-1]
+    if width != len(classes):
+        raise UsageError(
+            f"'{model.name}' has {width} outputs, and {len(classes)} classes are stated"
+        )
+    features = model.features if both is None else lambda images: both(images)[0]
+    return replace(model, features=features, logits=logits, classes=classes, both=both)
 
 
 def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
@@ -149,8 +119,19 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
         pooled: Tensor = model.forward_head(model.forward_features(images), pre_logits=True)
         return pooled
 
+    def both(images: Tensor) -> tuple[Tensor, Tensor]:
+        maps = model.forward_features(images)
+        return model.forward_head(maps, pre_logits=True), model.forward_head(maps)
+
+    subset = timm.data.infer_imagenet_subset(model)
     return from_module(
-        f"timm:{name}", model, published.model_copy(update=stated), features=features, logits=model
+        f"timm:{name}",
+        model,
+        published.model_copy(update=stated),
+        features=features,
+        logits=model,
+        classes=subset and tuple(timm.data.ImageNetInfo(subset).label_names()),
+        both=both,
     )
 
 
@@ -174,33 +155,16 @@ def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
             mean=tuple(published.mean),
             std=tuple(published.std),
         )
+    both = before_last_linear(model)
     return from_module(
         f"torchvision:{name}",
         model,
         preprocessing.model_copy(update=stated),
-        features=_before_last_linear(model),
+        features=lambda images: both(images)[0],
         logits=model,
         classes=classes,
+        both=both,
     )
-
-
-def _before_last_linear(model: nn.Module) -> Function:
-    """The input of a classifier's last linear layer: what torchvision's models have as features."""
-    linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    if not linear:
-        return lambda images: model(images).flatten(1)  # SqueezeNet: a convolution is the last
-    last = linear[-1]
-
-    def features(images: Tensor) -> Tensor:
-        caught: list[Tensor] = []
-        hook = last.register_forward_hook(lambda _, inputs, __: caught.append(inputs[0]))
-        try:
-            model(images)
-        finally:
-            hook.remove()
-        return caught[0].flatten(1)
-
-    return features
 
 
 def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
@@ -222,32 +186,7 @@ def _user_function(module_name: str, function: str, stated: dict[str, Any]) -> L
         raise UsageError(f"'{spec}': there is no module '{error.name}'") from None
     except AttributeError as error:
         raise UsageError(f"'{spec}': {error}") from None
-    preprocessing = Preprocessing().model_copy(update=stated)
-    if isinstance(made, nn.Module):
-        return from_module(
-            spec,
-            made,
-            preprocessing,
-            features=getattr(made, "features", None)
-            if not isinstance(getattr(made, "features", None), nn.Module)
-            else None,
-            logits=getattr(made, "logits", None),
-            classes=getattr(made, "classes", None),
-        )
-    if not callable(getattr(made, "features", None)):
-        raise UsageError(
-            f"'{spec}' returned {type(made).__name__}: neither an nn.Module nor an object with "
-            "features(images)"
-        )
-    # What such an object holds cannot be seen, so nothing of it is cached.
-    return LoadedModel(
-        spec,
-        preprocessing,
-        made.features,
-        None,
-        getattr(made, "logits", None),
-        getattr(made, "classes", None),
-    )
+    return from_object(made, spec, **stated)
 
 
 class _Weights:

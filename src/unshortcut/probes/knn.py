@@ -61,6 +61,26 @@ def knn_predict(
     return _vote(neighbours, labels, k, temperature, weighted)
 
 
+def knn_votes(
+    train_features: Features,
+    train_labels: Labels,
+    features: Features,
+    *,
+    k: int,
+    classes: int,
+    temperature: float = TEMPERATURE,
+) -> Tensor:
+    """(M, K): the share of the weighted votes that each class has; see `knn_accuracy`."""
+    bank, labels = checked((train_features, train_labels), "train", classes)
+    queries = checked_features(features, "test")
+    neighbours = _neighbours(bank, queries, min(k, len(bank)))
+    parts = [
+        _votes(similarity, labels[index], classes, temperature) for similarity, index in neighbours
+    ]
+    votes = torch.cat(parts)
+    return votes / votes.sum(dim=1, keepdim=True)
+
+
 def choose_k(
     features: Features,
     labels: Labels,
@@ -123,11 +143,15 @@ def _vote(
     predicted: dict[int, list[Tensor]] = {count: [] for count in k}
     for similarity, index in neighbours:
         voted = labels[index]
-        # Relative to the best neighbour: the same winner, and no overflow at low temperatures.
-        weight = ((similarity - similarity[:, :1]) / temperature).exp()
-        weight = weight if weighted else torch.ones_like(weight)
         for count, parts in predicted.items():
-            votes = weight.new_zeros(len(weight), classes)
-            votes.scatter_add_(1, voted[:, :count], weight[:, :count])
-            parts.append(votes.argmax(1))
+            near = similarity[:, :count] if weighted else torch.zeros_like(similarity[:, :count])
+            parts.append(_votes(near, voted[:, :count], classes, temperature).argmax(1))
     return {count: torch.cat(parts) for count, parts in predicted.items()}
+
+
+def _votes(similarity: Tensor, voted: Tensor, classes: int, temperature: float) -> Tensor:
+    """(q, K): the votes of neighbours (q, k), best first, for their classes (q, k)."""
+    # Relative to the best neighbour: the same winner, and no overflow at low temperatures.
+    weight = ((similarity - similarity[:, :1]) / temperature).exp()
+    votes = weight.new_zeros(len(weight), classes)
+    return votes.scatter_add_(1, voted, weight)
