@@ -1,6 +1,7 @@
 # make setup   a virtual environment in .venv with everything in it
 # make demo    set up, then the whole story on the embedded data
 # make test    set up, then lint, types and all tests but the slow ones
+# make test-browser  the page of the audit in headless Chromium, which it installs where it can
 # All are safe to repeat: nothing is installed again unless pyproject.toml or constraints.txt changed.
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ BENCH := .venv-bench
 BENCH_STAMP := $(BENCH)/.installed
 PIP_FLAGS := --disable-pip-version-check --quiet --progress-bar off
 
-.PHONY: setup demo test test-slow lint bench clean
+.PHONY: setup demo test test-slow test-browser chromium lint bench clean
 
 setup: $(STAMP)
 	@echo "set up: $(BIN)/unshortcut $$($(BIN)/unshortcut --version)"
@@ -29,12 +30,26 @@ demo: setup
 	@$(BIN)/unshortcut demo --out demo
 
 test: setup lint
-	@echo "running the tests: a few minutes on two cores"
-	@$(BIN)/python -m pytest
+	@echo "running the tests: some minutes on two cores"
+	@$(BIN)/python -m pytest -n 2
 
 test-slow: setup
 	@echo "running the slow tests"
 	@$(BIN)/python -m pytest -m slow --timeout 1800
+
+test-browser: setup
+	@$(BIN)/python -c 'import playwright' 2>/dev/null \
+		|| $(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[browser]'
+	@command -v chromium >/dev/null || $(MAKE) --no-print-directory chromium
+	@echo "running the tests in a browser"
+	@$(BIN)/python -m pytest -m browser tests/browser
+
+chromium:
+	@test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { \
+		echo "the browser tests need Chromium: install your system's package 'chromium'"; exit 1; }
+	@echo "installing Debian's chromium"
+	@{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes \
+		--no-install-recommends chromium; } >/dev/null
 
 lint: setup
 	@echo "checking style and types"
@@ -47,12 +62,12 @@ $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[cluster]' -r benchmarks/requirements.txt
 	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt --no-deps --force-reinstall \
-		opencv-contrib-python-headless
+		imagecorruptions opencv-contrib-python-headless
 	@touch $@
 
 bench: $(BENCH_STAMP)
 	@echo "running every benchmark beside its peers: under 15 minutes on two cores"
-	@for module in views probe imaging step; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
+	@for module in views probe imaging step corruptions; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
 
 clean:
 	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache

@@ -3,6 +3,7 @@
 >>> import unshortcut
 >>> run = unshortcut.pretrain("moco-v2-shapes", out="runs/shapes")  # doctest: +SKIP
 >>> result = unshortcut.probe(run.folder, data="shapes", kind="knn")  # doctest: +SKIP
+>>> unshortcut.audit(run.folder, data="shapes", out="report.html")  # doctest: +SKIP
 """
 
 import importlib
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from unshortcut.probes.run import embed, probe
     from unshortcut.probes.spaces import probe_spaces
     from unshortcut.recipes.load import load_recipe
+    from unshortcut.report.audit import audit
+    from unshortcut.report.report import Report
     from unshortcut.reproduction.run import reproduce
     from unshortcut.training.export import export
     from unshortcut.training.pretrain import pretrain
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from unshortcut.training.spaces import load_spaces
 
 _PLACES = {
+    "Report": "unshortcut.report.report",
     "advise": "unshortcut.audit.advice",
     "demo": "unshortcut.demonstration",
     "embed": "unshortcut.probes.run",
@@ -48,7 +52,9 @@ _PLACES = {
 }
 
 __all__ = [
+    "Report",
     "advise",
+    "audit",
     "demo",
     "embed",
     "export",
@@ -71,6 +77,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import on first use: `import unshortcut` and `--help` stay fast, torch is slow to load."""
+    if name == "audit":  # a package that can be called: its name is that of the function
+        return importlib.import_module("unshortcut.audit")
     if name not in _PLACES:
         raise AttributeError(f"module 'unshortcut' has no attribute '{name}'")
     return getattr(importlib.import_module(_PLACES[name]), name)

@@ -1,4 +1,4 @@
-"""The whole story on the embedded data: draw it, pretrain on it, probe it, look at it.
+"""The whole story on the embedded data: draw it, pretrain on it, probe it, audit it, look at it.
 
 Each row of the table is a recipe; the first is the same encoder untrained. Settings of the
 recipes were chosen on `val`.
@@ -19,6 +19,7 @@ from unshortcut.models.load import LoadedModel, from_module, load_model
 from unshortcut.probes.probe import Score
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
+from unshortcut.report.audit import audit
 from unshortcut.result import RESULT_FILE, write_result
 from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
@@ -36,6 +37,19 @@ ROTATION = "rotation"
 """The column that is no split: by which of four quarter turns an image of `test` was turned."""
 COLUMNS = (*SPLITS, ROTATION)
 TEST_IMAGES = 1000
+AUDITED = (
+    "shape_bias",
+    "texture_only",
+    "transplant",
+    "saliency",
+    "frequency",
+    "domain_shift",
+    "confidence",
+    "neighbours",
+)
+"""Measurements on the demo's page: those that take seconds."""
+AUDIT_IMAGES = 160
+PAGE = "report.html"
 UNTRAINED = "untrained"
 
 
@@ -51,8 +65,9 @@ class Demo:
 def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = None) -> Demo:
     """Pretrain on `shapes`, probe on its splits, print a table, write pictures.
 
-    `out` gets `shapes.png` (the data), `accuracy.png` (the table as bars), `result.json`, and a
-    run folder for each recipe. A demo that was interrupted goes on where it was.
+    `out` gets `shapes.png` (the data), `accuracy.png` (the table as bars), `report.html` (the
+    audit of all rows, with a part of its measurements), `result.json`, and a run folder for each
+    recipe. A demo that was interrupted goes on where it was.
     """
     started = time.monotonic()
     folder = Path(out)
@@ -76,6 +91,7 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     } | {(label, "linear", ROTATION): _rotation(model, console) for label, model in models.items()}
     Console().print(_table(scores, list(models)))
     _chart(scores, list(models), folder / "accuracy.png")
+    verdicts = _audited(models, folder / PAGE, seed, console)
     seconds = time.monotonic() - started
     figures = {
         label: {
@@ -91,13 +107,14 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     write_result(
         folder / RESULT_FILE,
         "demo",
-        figures={**figures, "seconds": seconds},
+        figures={**figures, "verdicts": verdicts, "seconds": seconds},
         seed=seed,
         data="shapes",
     )
     console.print(
         f"{seconds:.0f} seconds. Pictures: {folder / 'shapes.png'}, {folder / 'accuracy.png'}, "
-        + ", ".join(str(RunFolder(folder / recipe).views) for recipe in RECIPES.values()),
+        + ", ".join(str(RunFolder(folder / recipe).views) for recipe in RECIPES.values())
+        + f". What the models look at: {folder / PAGE}",
         highlight=False,
     )
     return Demo(folder, scores, seconds)
@@ -131,6 +148,27 @@ def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> Loade
         resume = run.recipe.exists()
         pretrain(recipe, "shapes", folder, sets=[f"seed={seed}"], resume=resume, console=console)
     return load_model(folder)
+
+
+def _audited(
+    models: dict[str, LoadedModel], page: Path, seed: int, console: Console
+) -> dict[str, str]:
+    """Write the page that tells what the models look at; returns the verdict on each."""
+    report = audit(
+        models,
+        Shapes("test", count=TEST_IMAGES),
+        train=Shapes("train"),
+        conflict=Shapes("conflict", count=TEST_IMAGES),
+        shifts={split: Shapes(split, count=TEST_IMAGES) for split in ("sketch", "silhouette")},
+        only=AUDITED,
+        images=AUDIT_IMAGES,
+        seed=seed,
+        out=page,
+        console=console,
+        command=f"unshortcut demo --out {page.parent.name}",
+    )
+    Console().print(report)
+    return {name: report.findings.verdict(name).text for name in models}
 
 
 def _scores(model: LoadedModel, kind: str, console: Console) -> dict[str, Score]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.audit.statistics import bootstrap, wilson
 from unshortcut.errors import UsageError
 
 Classes = NDArray[np.integer]
@@ -68,3 +69,35 @@ def shape_bias(decisions: Classes, shapes: Classes, textures: Classes) -> ShapeB
         texture=int((conflict & (decisions == textures)).sum()),
         conflicts=int(conflict.sum()),
     )
+
+
+def by_shape(decisions: Classes, shapes: Classes, textures: Classes) -> dict[int, ShapeBias]:
+    """The shape bias on the stimuli of each class of shape, where any of them conflicts."""
+    conflicting = np.unique(shapes[shapes != textures]).tolist()
+    chosen = {shape: shapes == shape for shape in conflicting}
+    return {
+        shape: shape_bias(decisions[rows], shapes[rows], textures[rows])
+        for shape, rows in chosen.items()
+    }
+
+
+def bias_interval(
+    decisions: Classes, shapes: Classes, textures: Classes, *, seed: int = 0
+) -> tuple[float, float]:
+    """The 95 % interval of the bias: the bootstrap over conflicting stimuli.
+
+    Where all decisions follow the same cue every resample has the same bias, which says nothing of
+    how few they may be: there it is Wilson's.
+    """
+    conflict = shapes != textures
+    shape = (decisions == shapes)[conflict]
+    named = shape | (decisions == textures)[conflict]
+    counts = shape.sum(), named.sum()
+    if counts[0] in (0, counts[1]):
+        return wilson(int(counts[0]), int(counts[1]))
+
+    def bias(rows: NDArray[np.int64]) -> float:
+        total = named[rows].sum()
+        return float(shape[rows].sum() / total) if total else float("nan")
+
+    return bootstrap(bias, len(named), seed=seed)

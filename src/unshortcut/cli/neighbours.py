@@ -11,6 +11,7 @@ from unshortcut.cli.options import (
     DataOption,
     JsonOption,
     MeanOption,
+    ModelsArgument,
     SizeOption,
     StdOption,
     three_numbers,
@@ -18,14 +19,7 @@ from unshortcut.cli.options import (
 
 
 def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL",
-            help="One or more: run folders, .safetensors files beside their cards, .onnx files, "
-            "timm:NAME, torchvision:NAME, or package.module:function.",
-        ),
-    ],
+    models: ModelsArgument,
     data: DataOption,
     queries: Annotated[
         int, typer.Option("--queries", min=1, help="How many images to find neighbours of.")

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,14 @@ ModelArgument = Annotated[
         metavar="MODEL",
         help="A run folder, a .safetensors file beside its card, an .onnx file, timm:NAME, "
         "torchvision:NAME, or package.module:function.",
+    ),
+]
+ModelsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL",
+        help="One or more: run folders, .safetensors files beside their cards, .onnx files, "
+        "timm:NAME, torchvision:NAME, or package.module:function.",
     ),
 ]
 DataOption = Annotated[
@@ -52,6 +61,28 @@ StdOption = Annotated[
     str | None,
     typer.Option("--std", metavar="R,G,B", help="Standard deviation, where no card states it."),
 ]
+
+
+_NOT_SHOWN = ("json", "out", "only", "require")
+"""Options that change where a result goes, or how much of it, and not what it is."""
+
+
+def command_line(context: typer.Context) -> str:
+    """The command as it can be shown to anyone: what was given, without its owner's folders."""
+    from unshortcut.result import public_name
+
+    words = ["unshortcut", str(context.info_name)]
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if parameter.name in _NOT_SHOWN or value in (None, [], ()) or value == parameter.default:
+            continue
+        option = parameter.opts[-1] if parameter.opts[-1].startswith("-") else None
+        if value is True:
+            words.append(str(option))
+            continue
+        for entry in value if isinstance(value, list | tuple) else [value]:
+            words += ([] if option is None else [option]) + [public_name(str(entry))]
+    return shlex.join(words)
 
 
 def three_numbers(text: str | None, option: str) -> tuple[float, float, float] | None:

@@ -7,7 +7,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import DataOption, MeanOption, SizeOption, StdOption, three_numbers
+from unshortcut.cli.options import (
+    DataOption,
+    MeanOption,
+    ModelsArgument,
+    SizeOption,
+    StdOption,
+    three_numbers,
+)
 
 _SPACES = {
     "embedding": "Space: embedding, encoder and head together, where the runs' objective works.",
@@ -18,14 +25,7 @@ _SPACES = {
 
 
 def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL",
-            help="One or more: run folders, .safetensors files beside their cards, .onnx files, "
-            "timm:NAME, torchvision:NAME, or package.module:function.",
-        ),
-    ],
+    models: ModelsArgument,
     data: DataOption,
     space: Annotated[
         str | None,

@@ -77,9 +77,6 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
 
 def _classifying(model: LoadedModel, classes: tuple[str, ...]) -> LoadedModel:
     """The model with these classes: of its logits, or of the output that it calls features."""
-    both = model.both
-    if model.logits is None and model.module is not None:
-        both = torch.no_grad()(before_last_linear(model.module))
     logits = model.logits or model.features
     shown = torch.zeros(1, 3, model.preprocessing.size, model.preprocessing.size)
     width = logits(shown.to(model.device)).shape[-1]
@@ -87,8 +84,16 @@ def _classifying(model: LoadedModel, classes: tuple[str, ...]) -> LoadedModel:
         raise UsageError(
             f"'{model.name}' has {width} outputs, and {len(classes)} classes are stated"
         )
-    features = model.features if both is None else lambda images: both(images)[0]
-    return replace(model, features=features, logits=logits, classes=classes, both=both)
+    if model.logits is not None or model.module is None:
+        return replace(model, logits=logits, classes=classes)
+    pair = before_last_linear(model.module)
+    return replace(
+        model,
+        features=torch.no_grad()(lambda images: pair(images)[0]),
+        logits=logits,
+        classes=classes,
+        both=torch.no_grad()(pair),
+    )
 
 
 def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:

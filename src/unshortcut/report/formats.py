@@ -1,0 +1,93 @@
+"""Numbers as text: the same on the page and in a terminal."""
+
+import math
+import re
+from numbers import Integral, Real
+from typing import Any
+
+from unshortcut.audit.exhibits import Column
+from unshortcut.audit.measurement import Metric
+
+DASH = "–"
+"""Where there is no number."""
+_PERCENT = "\N{NO-BREAK SPACE}%"
+_PERCENT_DIGITS, _FRACTION_DIGITS = 1, 3
+
+
+def number(value: float, digits: int | None = None, *, percent: bool = False) -> str:
+    """A number, `1,024`, `0.250` or `25.0 %`; a dash where it is NaN."""
+    if math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if digits is None:
+        default = 0 if isinstance(value, Integral) else _FRACTION_DIGITS
+        digits = _PERCENT_DIGITS if percent else default
+    text = f"{100 * value if percent else value:z,.{digits}f}".replace("-", "−")
+    return text + _PERCENT if percent else text
+
+
+def cell(value: Any, column: Column) -> str:
+    """A cell of a table."""
+    if value is None:
+        return DASH
+    if isinstance(value, Real):
+        return number(value, column.digits, percent=column.percent)  # type: ignore[arg-type]
+    return str(value)
+
+
+def sort_key(value: Any) -> float | None:
+    """What a cell is sorted by, exactly, where it is a number; None for text and dashes."""
+    if not isinstance(value, Real) or math.isnan(value):
+        return None
+    return float(value)
+
+
+def value_of(metric: Metric) -> str:
+    """The value of a metric: `76.2 %`, `0.512`, `76.7`."""
+    return number(float(metric.value), _digits(metric), percent=metric.percent)
+
+
+def interval_of(metric: Metric) -> str:
+    """The interval of a metric, `71.0 to 80.2` in the unit of its value; empty without one."""
+    if metric.low is None or metric.high is None:
+        return ""
+    if math.isnan(metric.low) or math.isnan(metric.high):
+        return ""
+    low, high = (
+        number(float(end), _digits(metric), percent=metric.percent).removesuffix(_PERCENT)
+        for end in (metric.low, metric.high)
+    )
+    return f"{low} to {high}"
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 20 s`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def listed(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def prose(text: str) -> str:
+    """A text whose lines do not break between a number and its `%`."""
+    return re.sub(r"(?<=\d) %", _PERCENT, text)
+
+
+def shortened(name: str, most: int = 44) -> str:
+    """A name with its beginning and its end, which tell runs apart."""
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"
+
+
+def _digits(metric: Metric) -> int:
+    """One more than matters: shares to 0.1 %, and numbers to three or four figures."""
+    if metric.percent:
+        return _PERCENT_DIGITS
+    sizes = [abs(one) for one in (metric.value, metric.low, metric.high) if one is not None]
+    return 1 if max((one for one in sizes if not math.isnan(one)), default=0.0) >= 10 else 3

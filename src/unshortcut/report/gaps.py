@@ -1,0 +1,28 @@
+"""What was not measured, and why: said once for the models that have the same reason."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from unshortcut.audit.findings import Entry, Status
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A reason why a measurement has no result."""
+
+    status: Status
+    reason: str
+    models: tuple[str, ...]
+    """Empty where it holds for all."""
+
+
+def gaps(entries: Mapping[str, Entry]) -> tuple[Gap, ...]:
+    """Those of one measurement, of whose entries by model."""
+    found: dict[tuple[Status, str], list[str]] = {}
+    for model, one in entries.items():
+        if one.status != "done":
+            found.setdefault((one.status, one.reason), []).append(model)
+    return tuple(
+        Gap(status, reason, () if len(models) == len(entries) else tuple(models))
+        for (status, reason), models in found.items()
+    )

@@ -1,0 +1,80 @@
+"""The page of an audit: one HTML file that opens from disk and asks the network for nothing."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from unshortcut.audit.findings import Findings, Verdict
+from unshortcut.report.comparison import notes_of
+from unshortcut.report.environment import ENVIRONMENT
+from unshortcut.report.sections import public, section
+from unshortcut.result import commit, package_version
+
+_GRAVE, _NOTABLE = 0.67, 0.34
+"""Weights from which a verdict is set in a stronger hand."""
+
+
+def render(findings: Findings) -> str:
+    """The page, the same for the same findings and version."""
+    sections = [section(findings, name) for name in findings.measurements]
+    rows = tuple(row for one in sections for row in one.rows if row.headline)
+    scripts = _Scripts.of(has_plots=any(one.has_plots for one in sections))
+    page = ENVIRONMENT.get_template("page.html.j2").render(
+        findings=findings,
+        verdicts=[_verdict(findings, model) for model in findings.models],
+        sections=sections,
+        rows=rows,
+        notes=notes_of(rows),
+        command=public(findings.command),
+        version=package_version(),
+        commit=commit(),
+        style=Markup(_file("style.css")),
+        scripts=scripts,
+        grave=_GRAVE,
+        notable=_NOTABLE,
+    )
+    # A file name that is no Unicode has halves of letters in it, which cannot be written.
+    return page.encode("utf-8", "backslashreplace").decode()
+
+
+@dataclass(frozen=True)
+class _Scripts:
+    """The scripts of the page; only these may run, whatever a name would like to start."""
+
+    first: Markup
+    """Before anything is drawn."""
+    last: tuple[Markup, ...]
+
+    @classmethod
+    def of(cls, *, has_plots: bool) -> "_Scripts":
+        plots = [get_plotlyjs(), _file("plots.js")] if has_plots else []
+        last = [_file("tables.js"), _file("pictures.js"), _file("page.js"), *plots]
+        return cls(Markup(_file("theme.js")), tuple(Markup(text) for text in last))
+
+    @property
+    def policy(self) -> str:
+        """Of the browser: no request to anywhere, and no script but these."""
+        hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (self.first, *self.last))
+        return (
+            "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
+            f"script-src {hashes}; base-uri 'none'; form-action 'none'"
+        )
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _file(name: str) -> str:
+    return (files("unshortcut.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _verdict(findings: Findings, model: str) -> Verdict:
+    try:
+        return findings.verdict(model)
+    except Exception as error:  # a stranger's measurement may raise anything
+        return Verdict(model, f"has no verdict: {type(error).__name__}: {error}", 0.0)

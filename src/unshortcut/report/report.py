@@ -1,0 +1,105 @@
+"""What `audit` gives back: the findings, and the ways to look at them."""
+
+import html
+import io
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from unshortcut.audit.findings import Findings
+from unshortcut.files import write_text
+from unshortcut.report.comparison import headlines, notes_of
+from unshortcut.report.formats import DASH, interval_of, value_of
+from unshortcut.report.gaps import gaps
+from unshortcut.report.page import render
+
+_WIDTH, _HEIGHT = 100, 640
+"""Letters of a line as text, and pixels of the page in a notebook."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """An audit to look at: a page, a notebook's cell, a terminal's table, or plain values."""
+
+    findings: Findings
+
+    def html(self) -> str:
+        """The page."""
+        return render(self.findings)
+
+    def write(self, path: str | Path) -> None:
+        """Write the page; it appears whole or not at all."""
+        write_text(path, self.html())
+
+    def figures(self) -> dict[str, Any]:
+        """All numbers as plain values, for JSON."""
+        return self.findings.figures()
+
+    def _repr_html_(self) -> str:
+        # Apart from the notebook: neither's styles nor scripts reach the other.
+        page = html.escape(self.html())
+        return (
+            f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" title="Audit" '
+            f'style="width: 100%; height: {_HEIGHT}px; border: 0"></iframe>'
+        )
+
+    def __rich__(self) -> RenderableType:
+        return Group(*self._verdicts(), *self._comparison(), *self._gaps())
+
+    def __str__(self) -> str:
+        console = Console(file=io.StringIO(), width=_WIDTH, color_system=None)
+        with console.capture() as capture:
+            console.print(self)
+        return capture.get().rstrip()
+
+    def _verdicts(self) -> Iterator[RenderableType]:
+        for model in self.findings.models:
+            verdict = self.findings.verdict(model)
+            yield Text.assemble((_printable(model), "bold"), " ", _printable(verdict.text))
+
+    def _comparison(self) -> Iterator[RenderableType]:
+        rows, models = headlines(self.findings), list(self.findings.models)
+        if not rows:
+            return
+        notes = notes_of(rows)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("", overflow="fold")
+        for model in models:
+            table.add_column(Text(_printable(model)), justify="right", overflow="fold")
+        for row in rows:
+            cells = []
+            for model in models:
+                metric = row.metrics.get(model)
+                if metric is None:
+                    cells.append(Text(DASH, style="dim"))
+                    continue
+                mark = f" [{notes[metric.note]}]" if metric.note else ""
+                style = "bold" if model in row.best else ""
+                cells.append(Text.assemble((value_of(metric), style), (mark, "dim")))
+                if interval_of(metric):
+                    cells[-1].append(f"\n{interval_of(metric)}", style="dim")
+            table.add_row(Text(_printable(row.label)), *cells)
+        yield table
+        for note, place in notes.items():
+            yield Padding(Text(f"[{place}] {_printable(note)}", style="dim"), (0, 0, 0, 2))
+
+    def _gaps(self) -> Iterator[RenderableType]:
+        """What was not measured, and why."""
+        for name, entries in self.findings.entries.items():
+            for gap in gaps(entries):
+                who = f" ({', '.join(gap.models)})" if gap.models else ""
+                said = f"{name}{who}: {gap.status}: {gap.reason}"
+                yield Text(_printable(said), style="dim")
+
+
+def _printable(text: str) -> str:
+    """Without the letters that would command a terminal."""
+    return "".join("�" if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)

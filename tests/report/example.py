@@ -1,0 +1,225 @@
+"""Findings with everything that a page may have to show, and names that would like to do harm."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.audit.errors import NotApplicable
+from unshortcut.audit.exhibits import (
+    Cell,
+    Column,
+    Exhibit,
+    Note,
+    Picture,
+    Pictures,
+    Plot,
+    Table,
+    picture,
+)
+from unshortcut.audit.findings import Entry, Findings, ModelFacts
+from unshortcut.audit.measurement import Finding, Measurement, Metric
+from unshortcut.audit.plots import Bars, Curve, bars, curves
+from unshortcut.audit.settings import Settings
+from unshortcut.audit.subject import Subject
+from unshortcut.progress import OnProgress
+
+SCRIPT = "<script>alert(1)</script>"
+IMAGE = '<img src=x onerror="alert(2)">'
+LINK = '<a href="javascript:alert(3)">press</a>'
+CLOSING = '</script><svg onload="alert(4)">&amp;\u2028'
+HOSTILE = (SCRIPT, IMAGE, LINK, CLOSING)
+LONG = "runs/" + "a-very-long-name-of-a-run-that-somebody-gave-" * 3 + "final"
+GOOD, PLAIN = "timm:resnet50", "moco-v2-patch-a2-k8192"
+MODELS = (GOOD, PLAIN, f"{LONG}{LINK}")
+COLOUR_NOTE = "Frost and snow are drawn here, so that it cannot be compared with published figures."
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What the measurements of this file measure: a share and its interval."""
+
+    share: float
+    low: float
+    high: float
+    n: int = 1200
+
+
+class Example(Measurement[Shares]):
+    """What they have in common; `measure` is never called."""
+
+    definition = (
+        "Decisions for the shape over decisions for the shape or the texture, on images whose "
+        "cues disagree (Geirhos et al. 2019, section 2).\nImages whose cues agree are left out."
+    )
+    result = Shares
+
+    def measure(self, subject: Subject, on_progress: OnProgress) -> Shares:
+        raise NotApplicable("only shown")
+
+    def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
+        return {self.name: Metric(self.title, result.share, result.low, result.high)}
+
+    def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> list[Exhibit]:
+        return []
+
+
+class ShapeBias(Example):
+    name, title, place = "shape_bias", "Shape against texture", 10
+    question = "Where shape and texture disagree, which of them decides?"
+
+    def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
+        def metric(label: str, value: float, **more: object) -> Metric:
+            return Metric(label, value, value - 0.03, value + 0.03, **more)  # type: ignore[arg-type]
+
+        note = "Of 812 decisions only." if result.share < 0.5 else ""
+        return {
+            "shape_bias": metric("Shape bias", result.share, better="higher", note=note),
+            "shape_accuracy": metric("Accuracy on shape", result.share / 2, headline=False),
+            "coverage": Metric("Coverage", float("nan")),
+        }
+
+    def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> Sequence[Exhibit]:
+        classes = ("airplane", "bear", *HOSTILE, "keyboard", LONG)
+        random = np.random.default_rng(0)
+        heights = {name: random.uniform(0.1, 0.8, len(classes)) for name in results}
+        series = {
+            name: Bars(list(at), list(at - 0.05), list(at + 0.05)) for name, at in heights.items()
+        }
+        columns = (Column("Class"), Column("Images"), Column("Shape", percent=True, tip="A share"))
+        more = (Column("Margin"), Column("Far", digits=1))
+        rows: list[tuple[Cell, ...]] = [
+            (name, 75 + 1000 * at, at / 9, 0.5 - at, -at * 1234.5)
+            for at, name in enumerate(classes)
+        ]
+        rows.append(("nothing", None, float("nan"), None, None))
+        return (
+            Note("A model that knows neither cue has a shape bias all the same: see the coverage."),
+            Plot(
+                "Shape bias by class",
+                bars(classes, series, "shape bias", level=("all classes", 0.4)),
+                "Bars are 95 % intervals.",
+            ),
+            Table("By class", (*columns, *more), tuple(rows), f"The worst is {SCRIPT}."),
+            Table(
+                "All classes",
+                (Column("Class"), Column("Shape bias", percent=True)),
+                tuple((f"class {at}", (37 * at % 100) / 100) for at in range(100)),
+                folded=True,
+            ),
+        )
+
+    def finding(self, result: Shares) -> Finding | None:
+        share = 1 - result.share
+        text = f"decides by texture in {100 * share:.0f} % of conflicts"
+        return Finding(text, share) if share > 0.25 else None
+
+
+class Corruptions(Example):
+    name, title, place = "corruptions", "Corruptions", 50
+    question = "How much does it lose when images are noisy, blurred or badly stored?"
+
+    def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
+        error = 100 * (1 - result.share)
+        return {
+            "mce": Metric(
+                "Mean corruption error", error, error - 2, error + 2,
+                percent=False, better="lower", note=COLOUR_NOTE,
+            ),
+        }  # fmt: skip
+
+    def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> Sequence[Exhibit]:
+        severities = [1, 2, 3, 4, 5]
+        lines = {}
+        for place, (name, one) in enumerate(results.items()):
+            for kind, dash in (("noise", None), ("blur", "dash"), ("weather", "dot")):
+                y = [one.share * 0.9**at - 0.02 * len(kind) for at in severities]
+                lines[f"{name}, {kind}"] = Curve(
+                    severities, y, [at - 0.02 for at in y], [at + 0.02 for at in y], dash, place
+                )
+        figure = curves(lines, "severity", "accuracy", levels={"chance": 0.1})
+        return (
+            Note(f"An image could not be read: {IMAGE}.jpg", warning=True),
+            Plot("Accuracy by severity", figure, "As severe as ImageNet-C."),
+        )
+
+    def finding(self, result: Shares) -> Finding | None:
+        return Finding("loses 41 points under noise", 0.4) if result.share < 0.5 else None
+
+
+class Neighbours(Example):
+    name, title, place = "neighbours", "Nearest neighbours", 120
+    question = "Which images does it take for the same?"
+
+    def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
+        return {}
+
+    def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> Sequence[Exhibit]:
+        def sheet(start: int, captions: Sequence[str]) -> tuple[Picture, ...]:
+            marks = ("good", "bad", "")
+            return tuple(
+                picture(_pixels(start + at), caption, marks[at % 3])
+                for at, caption in enumerate(captions)
+            )
+
+        titles = ("query", "nearest", "second", "third", "fourth", "fifth")
+        rows = tuple((name, sheet(7 * at, titles)) for at, name in enumerate(results))
+        return (
+            Pictures("Side by side", rows, titles, "The same query for all models."),
+            Pictures("Loose", ((SCRIPT, sheet(50, [*HOSTILE, *titles])),)),
+            Pictures("Large", (("", (picture(_pixels(3, 200, 320), LINK, side=320),)),)),
+        )
+
+
+class Broken(Example):
+    name, title, place = "broken", "Cannot be shown", 200
+    question = "What happens to a measurement that raises while it is shown?"
+
+    def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> list[Exhibit]:
+        raise ValueError(f"no class is called {SCRIPT}")
+
+
+class Saliency(Example):
+    name, title, place = "saliency", "Where it looks", 40
+    question: ClassVar[str] = "Which part of the image decides?"
+
+
+def findings(models: Sequence[str] = MODELS, only: Sequence[str] = ()) -> Findings:
+    """What an audit of a few models could have found."""
+    parts: list[Measurement] = [ShapeBias(), Saliency(), Corruptions(), Neighbours(), Broken()]
+    known = {one.name: one for one in parts if not only or one.name in only}
+    shares = (0.24, 0.61, 0.81)
+
+    def entry(measurement: str, place: int) -> Entry:
+        if measurement == "saliency":
+            kinds = ("not applicable", "failed")
+            reasons = ("an ONNX file has no gradients", f"RuntimeError: no layer {SCRIPT}")
+            return Entry(kinds[place % 2], reason=reasons[place % 2])  # type: ignore[arg-type]
+        share = shares[place]
+        result = Shares(share, share - 0.03, share + 0.03)
+        return Entry("done", result, seconds=0.31 + 77 * place, cached=place == 1)
+
+    return Findings(
+        measurements=known,
+        models={
+            name: ModelFacts(f"its own head of {1000 + at} classes", 64 * (at + 1))
+            for at, name in enumerate(models)
+        }
+        | ({"broken.onnx": ModelFacts("", 0, "not an ONNX file")} if len(models) > 1 else {}),
+        entries={
+            one: {name: entry(one, at) for at, name in enumerate(models)} for one in known
+        },
+        data="shapes@test",
+        images=1234,
+        settings=Settings(),
+        given={"conflict": f"/somewhere/secret/{SCRIPT.replace('/', '')}"},
+        baseline=models[0],
+        command="unshortcut audit /somewhere/secret/run 'b c' --data shapes --only shape_bias",
+    )  # fmt: skip
+
+
+def _pixels(seed: int, height: int = 64, width: int = 64) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    small = random.integers(0, 255, (4, 4, 3), dtype=np.uint8)
+    return np.kron(small, np.ones((height // 4, width // 4, 1), dtype=np.uint8))

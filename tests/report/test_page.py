@@ -1,0 +1,169 @@
+"""The page as text: what it says, in which order, and that names cannot do harm."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from tests.report.example import (
+    COLOUR_NOTE,
+    GOOD,
+    HOSTILE,
+    MODELS,
+    PLAIN,
+    SCRIPT,
+    ShapeBias,
+    Shares,
+    findings,
+)
+from tests.report.parsed import Element, parsed
+from unshortcut.audit.exhibits import Exhibit, Plot
+from unshortcut.audit.measurement import Finding
+from unshortcut.report.page import render
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render(findings())
+
+
+@pytest.fixture(scope="module")
+def elements(page: str) -> list[Element]:
+    return parsed(page)
+
+
+def texts(elements: list[Element], tag: str, kind: str = "") -> list[str]:
+    return [
+        " ".join(one.text.split())
+        for one in elements
+        if one.tag == tag and (not kind or kind in one.classes)
+    ]
+
+
+def test_the_verdict_comes_first_and_graver_ones_are_heavier(elements: list[Element]) -> None:
+    verdicts = [one for one in elements if one.tag == "li" and "ul" in one.parents]
+    said = {" ".join(one.text.split()): one.classes for one in verdicts[:4]}
+    text = f"{GOOD} decides by texture in 76 % of conflicts, and loses 41 points under noise."
+    assert said[text] == ["grave"]
+    assert said[f"{PLAIN} decides by texture in 39 % of conflicts."] == ["notable"]
+    assert said["broken.onnx could not be audited: not an ONNX file."] == ["light"]
+    first_table = next(place for place, one in enumerate(elements) if one.tag == "table")
+    assert elements.index(verdicts[0]) < first_table
+
+
+def test_models_are_compared_with_intervals_and_the_best_marked(elements: list[Element]) -> None:
+    start = next(at for at, one in enumerate(elements) if one.attributes.get("id") == "comparison")
+    after = elements[start:]
+    cells = [one for one in after if one.tag == "td" and "number" in one.classes][:4]
+    shown = [(" ".join(one.text.split()), "best" in one.classes) for one in cells]
+    assert shown == [
+        ("24.0 %1 21.0 to 27.0", False),
+        ("61.0 % 58.0 to 64.0", False),
+        ("81.0 % 78.0 to 84.0", True),
+        ("–", False),
+    ]
+    notes = [one.text for one in after if one.attributes.get("id", "").startswith("all-note-")]
+    assert notes == ["Of 812 decisions only.", COLOUR_NOTE]
+
+
+def test_every_measurement_has_its_status_in_the_contents(elements: list[Element]) -> None:
+    assert texts(elements, "span", "status") == ["done", "failed", "done", "done", "failed"]
+
+
+def test_what_failed_and_what_does_not_apply_is_said_with_its_reason(
+    elements: list[Element],
+) -> None:
+    missing = texts(elements, "p", "missing")
+    assert f"not applicable {GOOD}, {MODELS[2]}: an ONNX file has no gradients" in missing
+    assert f"failed {PLAIN}: RuntimeError: no layer {SCRIPT}" in missing
+    assert any(f"ValueError: no class is called {SCRIPT}" in text for text in missing)
+
+
+def test_each_measurement_gives_the_command_that_makes_it_again(elements: list[Element]) -> None:
+    commands = texts(elements, "pre", "command")
+    assert commands == [
+        *(
+            f"unshortcut audit run 'b c' --data shapes --only {name}"
+            for name in ("shape_bias", "saliency", "corruptions", "neighbours", "broken")
+        ),
+        "unshortcut audit run 'b c' --data shapes --only shape_bias",
+    ]
+
+
+def test_seconds_are_told_and_whether_they_were_spent_now(elements: list[Element]) -> None:
+    took = texts(elements, "p", "took")[0]
+    assert took.startswith(f"Measured in 0.3 s ({GOOD}); 1 min 17 s ({PLAIN}), kept from an")
+
+
+def test_hostile_names_are_text_and_start_nothing(elements: list[Element]) -> None:
+    cells = texts(elements, "td")
+    for name in HOSTILE:
+        assert " ".join(name.split()) in cells
+    for one in elements:
+        assert not any(key.startswith("on") for key in one.attributes), one
+        assert "javascript:" not in one.attributes.get("href", "")
+        assert one.tag != "svg"
+        if one.tag == "img":
+            assert one.attributes.get("src", "data:image/").startswith("data:image/")
+
+
+def test_only_the_scripts_of_the_page_may_run(elements: list[Element]) -> None:
+    (policy,) = (one.attributes["content"] for one in elements if "http-equiv" in one.attributes)
+    assert policy.startswith("default-src 'none';")
+    scripts = [one for one in elements if one.tag == "script"]
+    running = [one for one in scripts if "type" not in one.attributes]
+    hashes = {
+        f"'sha256-{base64.b64encode(hashlib.sha256(one.text.encode()).digest()).decode()}'"
+        for one in running
+    }
+    (allowed,) = (part for part in policy.split("; ") if part.startswith("script-src"))
+    assert set(allowed.split()[1:]) == hashes
+    assert {one.attributes.get("type") for one in scripts} == {None, "application/json"}
+
+
+def test_figures_are_json_that_holds_the_names(elements: list[Element]) -> None:
+    (first, *_) = (one.text for one in elements if "type" in one.attributes and one.tag == "script")
+    names = json.loads(first)["data"][0]["x"]
+    assert names[2] == "&lt;script&gt;aler…1)&lt;/script&gt;"
+
+
+def test_without_plots_the_page_is_small() -> None:
+    page = render(findings(only=("neighbours",)))
+    assert len(page) < 200_000
+    assert "Plotly" not in page
+
+
+def test_the_same_findings_give_the_same_page(page: str) -> None:
+    assert render(findings()) == page
+    assert "/somewhere" not in page
+
+
+def test_one_model_is_not_compared() -> None:
+    elements = parsed(render(findings(models=(GOOD,), only=("shape_bias",))))
+    assert texts(elements, "h1") == ["What does this model look at?"]
+    assert not any("best" in one.classes for one in elements)
+
+
+class Unspeakable(ShapeBias):
+    def finding(self, result: Shares) -> Finding | None:
+        raise KeyError("no finding")
+
+    def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> list[Exhibit]:
+        return [Plot("of nothing", {"data": [{"x": [object()]}], "layout": {}})]
+
+
+def test_a_measurement_that_cannot_speak_does_not_silence_the_rest() -> None:
+    known = findings()
+    broken = replace(known, measurements={**known.measurements, "shape_bias": Unspeakable()})
+    elements = parsed(render(broken))
+    assert texts(elements, "span", "status") == ["failed", "failed", "done", "done", "failed"]
+    assert any("a figure cannot hold a object" in one for one in texts(elements, "p", "missing"))
+    assert any("has no verdict: KeyError" in one for one in texts(elements, "li"))
+
+
+def test_a_file_name_that_is_no_unicode_can_be_written() -> None:
+    page = render(findings(models=(MODELS[0], "na\udce9me")))
+    assert b"na\\udce9me" in page.encode()
