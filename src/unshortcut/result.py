@@ -1,6 +1,7 @@
 """`result.json`: what every command leaves for machines, and the versions that it depends on."""
 
 import platform
+import re
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -10,6 +11,8 @@ from typing import Any
 from unshortcut.files import write_json
 
 RESULT_FILE = "result.json"
+_ABSOLUTE = re.compile(r"(?<![\w.~:/-])~?/[^\s'\",;:]+")
+"""Absolute paths in a message; a URL has a colon before its slashes."""
 _PACKAGES = ("torch", "torchvision", "timm", "lightning", "numpy", "opencv-python-headless")
 
 
@@ -39,6 +42,11 @@ def write_result(
 def public_name(spec: str) -> str:
     """A data or model spec without the folders that only its owner knows."""
     return Path(spec).name if Path(spec).is_absolute() or spec.startswith(("..", "~")) else spec
+
+
+def public_text(text: str) -> str:
+    """A message without the folders that only its owner knows."""
+    return _ABSOLUTE.sub(lambda path: Path(path[0]).name or path[0], text)
 
 
 @cache

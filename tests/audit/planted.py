@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tests.audit.subjects import arrays, subject_of
-from unshortcut.audit.class_names import Mapped
-from unshortcut.audit.classifier import head
-from unshortcut.audit.subject import Subject
+from tests.audit.made import arrays, subject_of
+from unshortcut.audit.subjects.class_names import Mapped
+from unshortcut.audit.subjects.classifier import head
+from unshortcut.audit.subjects.subject import Subject
 from unshortcut.data.source import ImageSource
 
 SIDE, SCALE = 16, 10.0

@@ -1,5 +1,6 @@
 """An audit as a whole: what is kept, what fails, what does not apply, and that the rest goes on."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from unshortcut.audit.findings import Findings
 from unshortcut.audit.measurement import measurements
+from unshortcut.audit.requirements import Requirement, judge
 from unshortcut.audit.run import examine
 from unshortcut.audit.settings import Settings
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
@@ -175,3 +177,62 @@ def test_shapes_without_labels_are_still_looked_at(tmp_path: Path) -> None:
 def test_the_name_of_a_measurement_is_checked_first() -> None:
     with pytest.raises(UsageError, match="did you mean 'shape_bias'"):
         run(["timm:resnet18@random"], "nowhere", only=["shape_bais"])
+
+
+def test_what_a_readout_was_fitted_on_is_never_measured_on(folder: Path) -> None:
+    with pytest.raises(UsageError, match="fitted on"):
+        run({"mine": reds(("x", "y"))}, folder, train=folder, only=["confidence"])
+
+
+def test_any_error_of_a_strangers_model_is_told_and_the_rest_goes_on(folder: Path) -> None:
+    class Falls(Reds):
+        def forward(self, images: Tensor) -> Tensor:
+            raise ValueError("not today, in /home/somebody/models/falls.py")
+
+    falls = from_object(Falls(("dark", "bright")), "falls")
+    found = run({"falls": falls, "mine": reds()}, folder, only=["confidence"])
+    assert found.models["falls"].error == "ValueError: not today, in falls.py"
+    assert found.verdict("falls").text.startswith("could not be audited")
+    assert found.entries["confidence"]["mine"].status == "done"
+
+
+def test_a_baseline_joins_under_a_name_of_its_own_and_is_not_judged(folder: Path) -> None:
+    found = run({"mine": reds()}, folder, only=["confidence"], baseline=reds(bands=0.5))
+    assert (found.baseline, found.baseline_added) == ("reds", True)
+    same = reds()
+    found = run({"reds": same}, folder, only=["confidence"], baseline=reds(bands=0.5))
+    assert (found.baseline, list(found.models)) == ("reds (baseline)", ["reds", "reds (baseline)"])
+    judged = judge([Requirement.parse("accuracy>=0.9")], found)
+    assert [one.model for one in judged] == ["reds"]
+    found = run({"reds": same}, folder, only=["confidence"], baseline=same)
+    assert (found.baseline, found.baseline_added) == ("reds", False)
+
+
+def test_other_classes_of_the_same_network_are_other_results(folder: Path) -> None:
+    straight = run({"mine": reds(("dark", "bright"))}, folder, only=["confidence"])
+    turned = run({"mine": reds(("bright", "dark"))}, folder, only=["confidence"])
+    assert straight.metrics("mine")["accuracy"].value == 1.0
+    assert turned.metrics("mine")["accuracy"].value == 0.0
+
+
+def test_unreadable_images_are_told_on_the_page_too(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "torn")
+    (tmp_path / "torn" / "dark" / "0.png").write_bytes(b"no image")
+    found = run({"mine": reds()}, tmp_path / "torn", only=["confidence"])
+    (warning,) = found.warnings
+    assert "1 of 24 images cannot be read" in warning
+
+
+def test_where_the_cache_cannot_be_written_the_audit_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path / "file"))
+    found = run({"mine": reds(("x", "y"))}, folder, only=["confidence"])
+    assert found.entries["confidence"]["mine"].status == "done"
+    assert any("not kept" in warning for warning in found.warnings)
+
+
+def test_where_nothing_could_be_measured_no_verdict_is_given(folder: Path) -> None:
+    found = run({"mine": reds()}, folder, only=["coarse"])
+    assert found.verdict("mine").text == "could not be measured."

@@ -29,7 +29,8 @@ from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.negatives.patch import PatchSettings
 from unshortcut.methods.negatives.texture import TextureSettings
 from unshortcut.models.card import Preprocessing
-from unshortcut.models.load import Function, LoadedModel
+from unshortcut.models.load import LoadedModel
+from unshortcut.models.loaded import Function
 from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import load_recipe
 from unshortcut.views.augmentations.random_resized_crop import RandomResizedCrop

@@ -47,7 +47,7 @@ def test_a_function_of_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert own.classes == ("cat", "dog")
     assert own.preprocessing.size == 32 and own.preprocessing.mean == (0.5, 0.5, 0.5)
     torch.testing.assert_close(own.features(IMAGES), IMAGES.mean((2, 3)))
-    with pytest.raises(UsageError, match=r"returned int: neither an nn.Module"):
+    with pytest.raises(UsageError, match=r"of the type int: neither an nn.Module"):
         load_model("my_models:nothing")
     with pytest.raises(UsageError, match="no attribute 'nix'"):
         load_model("my_models:nix")

@@ -62,7 +62,7 @@ def test_an_object_that_only_classifies_has_its_logits_as_features() -> None:
     loaded = from_object(Remote(), "mine")
     torch.testing.assert_close(loaded.features(IMAGES), IMAGES.mean((2, 3)))
     assert loaded.fingerprint is None
-    with pytest.raises(UsageError, match=r"neither an nn\.Module nor an object"):
+    with pytest.raises(UsageError, match=r"neither an nn\.Module nor a function"):
         from_object(object(), "mine")
 
 

@@ -22,7 +22,7 @@ from unshortcut.audit.findings import Entry, Findings, ModelFacts
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.plots import Bars, Curve, bars, curves
 from unshortcut.audit.settings import Settings
-from unshortcut.audit.subject import Subject
+from unshortcut.audit.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
 SCRIPT = "<script>alert(1)</script>"

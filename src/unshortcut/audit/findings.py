@@ -70,6 +70,10 @@ class Findings:
     """What else was given (conflict, shift, hierarchy, mapping), as the user named it."""
     baseline: str | None = None
     """The model against which others are measured, where one was named."""
+    baseline_added: bool = False
+    """Whether it was named as a baseline alone, and is not one of the models asked about."""
+    warnings: tuple[str, ...] = ()
+    """What went wrong on the way and stopped nothing, such as images that cannot be read."""
     command: str = ""
     """That makes this again."""
 
@@ -101,6 +105,8 @@ class Findings:
             finding = None if result is None else one.finding(result)
             if finding is not None:
                 found.append(finding)
+        if not any(model in self.results(name) for name in self.measurements):
+            return Verdict(model, "could not be measured.", 0.0)
         if not found:
             return Verdict(model, "shows nothing that these measurements would notice.", 0.0)
         gravest = sorted(found, key=lambda finding: -finding.weight)[:CLAUSES]
@@ -116,6 +122,7 @@ class Findings:
             "given": dict(self.given),
             "settings": asdict(self.settings),
             "baseline": self.baseline,
+            "warnings": list(self.warnings),
             "models": {name: self._model(name) for name in self.models},
         }
 

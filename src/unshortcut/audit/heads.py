@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from unshortcut.audit._heads_plot import draw_reliance
-from unshortcut.audit.models import Model, load_with_spaces
+from unshortcut.audit.subjects.models import Model, load_with_spaces
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import write_text

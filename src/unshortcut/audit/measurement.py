@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, TypeVar
 
 from unshortcut.audit.exhibits import Exhibit
-from unshortcut.audit.subject import Subject
+from unshortcut.audit.subjects.subject import Subject
 from unshortcut.discovery import find_all
 from unshortcut.errors import unknown
 from unshortcut.progress import OnProgress

@@ -17,7 +17,7 @@ from PIL import Image as PillowImage
 from rich.console import Console
 
 from unshortcut.audit._neighbours_sheet import Block, neighbour_sheet
-from unshortcut.audit.models import Model, by_name, has_spaces
+from unshortcut.audit.subjects.models import Model, by_name, has_spaces
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError

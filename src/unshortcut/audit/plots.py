@@ -41,9 +41,12 @@ def curves(
     *,
     percent: bool = True,
     levels: Mapping[str, float] | None = None,
-    x_log: bool = False,
+    x_shares: bool = False,
 ) -> dict[str, Any]:
-    """Lines by name; `levels` are dotted horizontal lines (chance, the clean accuracy)."""
+    """Lines by name; `levels` are dotted horizontal lines (chance, the clean accuracy).
+
+    With `x_shares` the places are shares, 0 to 1, on a logarithmic axis with a tick at each.
+    """
     figure = go.Figure()
     for place, (name, line) in enumerate(lines.items()):
         own = colour(place if line.model is None else line.model)
@@ -60,8 +63,10 @@ def curves(
         figure.add_hline(y=level, line={"dash": "dot", "width": 1}, annotation={"text": name})
     figure.update_layout(xaxis_title=x_title, yaxis_title=y_title)
     figure.update_yaxes(tickformat=".0%" if percent else None)
-    if x_log:
-        figure.update_xaxes(type="log")
+    if x_shares:
+        ticks = sorted({place for line in lines.values() for place in line.x})
+        labels = [f"{100 * tick:.2g} %" for tick in ticks]
+        figure.update_xaxes(type="log", tickvals=ticks, ticktext=labels)
     return plain(figure)
 
 

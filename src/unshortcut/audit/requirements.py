@@ -72,6 +72,7 @@ def judge(requirements: Sequence[Requirement], findings: Findings) -> list[Judge
         _judged(requirement, model, findings)
         for requirement in requirements
         for model in findings.models
+        if model != findings.baseline or not findings.baseline_added
     ]
 
 

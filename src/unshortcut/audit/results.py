@@ -1,6 +1,7 @@
 """Results of measurements as JSON: written, read back, and kept by what they depend on."""
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,12 +30,15 @@ def plain_values(result: Any) -> Any:
 
 
 def remember(key: str, result: Any, seconds: float) -> None:
-    """Keep a result under a key."""
+    """Keep a result under a key, where the cache can be written."""
     path = _path(key)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_open(path, shared=True) as file:
-        file.write(f"{seconds:.3f}\n".encode())
-        file.write(to_json(result))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_open(path, shared=True) as file:
+            file.write(f"{seconds:.3f}\n".encode())
+            file.write(to_json(result))
+    except OSError as error:
+        warnings.warn(f"results are not kept for the next time: {error}", stacklevel=2)
 
 
 def recall(kind: type[R], key: str) -> tuple[R, float] | None:

@@ -3,37 +3,31 @@
 One that fails is told with its reason, one that does not apply likewise, and the rest goes on.
 """
 
-import hashlib
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 
-from unshortcut.audit.class_names import read_mapping
-from unshortcut.audit.classifier import Kind
-from unshortcut.audit.errors import NotApplicable
 from unshortcut.audit.findings import Entry, Findings, ModelFacts
-from unshortcut.audit.measurement import Input, Measurement, measurements
-from unshortcut.audit.models import Model, by_name
-from unshortcut.audit.opening import Data, Given, Images, open_given, open_images
-from unshortcut.audit.results import recall, remember
+from unshortcut.audit.measurement import measurements
+from unshortcut.audit.measuring import measured, reason_of
 from unshortcut.audit.settings import Settings
-from unshortcut.audit.subject import Subject
-from unshortcut.audit.subjects import Deciding, load, needs_readout, subject_of
-from unshortcut.errors import UnshortcutError, UsageError
+from unshortcut.audit.subjects.class_names import read_mapping
+from unshortcut.audit.subjects.classifier import Kind
+from unshortcut.audit.subjects.making import Deciding, Stated, load, needs_readout, subject_of
+from unshortcut.audit.subjects.models import Model, by_name
+from unshortcut.audit.subjects.opening import Data, open_given, open_images
+from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.telling import Telling
+from unshortcut.errors import RunError, UnshortcutError, UsageError
 from unshortcut.models.load import LoadedModel
-from unshortcut.progress import bar
-from unshortcut.result import public_name
+from unshortcut.result import public_name, public_text
 
-_ASK: dict[Input, str] = {
-    "conflict": "no stimuli with conflicting cues were given (--conflict)",
-    "shifts": "no other domains were given (--shift)",
-    "hierarchy": "no hierarchy of classes was given (--hierarchy)",
-}
+T = TypeVar("T")
 
 
 def examine(
@@ -61,89 +55,88 @@ def examine(
     settings = settings or Settings()
     console = console or Console(stderr=True)
     named = dict(models) if isinstance(models, Mapping) else by_name(models)
-    reference = None
-    if baseline is not None:
-        reference = next((name for name, model in named.items() if model == baseline), None)
-        if reference is None:
-            (reference,) = by_name([baseline])
-            named[reference] = baseline
     if not named:
         raise UsageError("an audit needs at least one model")
+    asked = len(named)
+    reference = None if baseline is None else _with_baseline(named, baseline)
     images = open_images(data, train)
     given = open_given(conflict, shifts, hierarchy)
     rules = Deciding(readout, None if mapping is None else read_mapping(mapping), settings)
-    loaded, faults = _load_all(named, size, mean, std, classes)
+    if mapping is not None:
+        given = replace(given, names={**given.names, "mapping": public_name(str(mapping))})
+    stated = Stated(size, mean, std, None if classes is None else tuple(classes))
+    told = Telling(console)
+    loaded: dict[str, LoadedModel] = {}
+    faults: dict[str, UnshortcutError] = {}
+    for name, model in named.items():
+        made = _attempt(partial(load, model, stated))
+        if isinstance(made, UnshortcutError):
+            faults[name] = made
+        else:
+            loaded[name] = made
     if any(needs_readout(model, images.measured, rules) for model in loaded.values()):
         images = images.halved(settings.seed)
     facts: dict[str, ModelFacts] = {}
     entries: dict[str, dict[str, Entry]] = {name: {} for name in chosen}
     for name in named:
-        found: Subject | UnshortcutError
+        ready: Subject | UnshortcutError
         if name in faults:
-            found = faults[name]
+            ready = faults[name]
         else:
-            found = _subject(name, loaded.pop(name), images, given, rules, console)
-        if isinstance(found, UnshortcutError):
-            facts[name] = ModelFacts("nothing", 0, str(found))
-            console.print(f"[bold red]{escape(name)}[/]: {escape(str(found))}", highlight=False)
+            ready = _attempt(
+                partial(subject_of, name, loaded.pop(name), images, given, rules, console)
+            )
+        if isinstance(ready, UnshortcutError):
+            faults[name] = ready
+            facts[name] = ModelFacts("nothing", 0, public_text(str(ready)))
+            told.say(f"[bold red]{escape(name)}[/]: {escape(str(ready))}")
             for one in chosen:
-                entries[one][name] = Entry("failed", reason=str(found))
-            faults[name] = found
+                entries[one][name] = Entry("failed", reason=facts[name].error)
             continue
-        facts[name] = _facts(found)
-        console.print(
-            f"[b]{escape(name)}[/]: decided by {escape(facts[name].decides)}", highlight=False
-        )
+        facts[name] = _facts(ready)
+        told.say(f"[b]{escape(name)}[/]: decided by {escape(facts[name].decides)}")
         for one, measurement in chosen.items():
-            entries[one][name] = _measured(measurement, found, given, console)
+            with told.warnings():
+                entry = measured(measurement, ready, given, console)
+            entries[one][name] = entry
+            told.entry(measurement.title, entry)
     if len(faults) == len(named):
         raise next(iter(faults.values()))
-    if mapping is not None:
-        given = replace(given, names={**given.names, "mapping": public_name(str(mapping))})
     return Findings(
-        chosen,
-        facts,
-        entries,
-        images.name,
-        len(images.measured),
-        settings,
-        given.names,
-        reference,
-        command,
+        measurements=chosen,
+        models=facts,
+        entries=entries,
+        data=images.name,
+        images=len(images.measured),
+        settings=settings,
+        given=given.names,
+        baseline=reference,
+        baseline_added=len(named) > asked,
+        warnings=tuple(told.warned),
+        command=command,
     )
 
 
-def _load_all(
-    named: Mapping[str, Model],
-    size: int | None,
-    mean: tuple[float, float, float] | None,
-    std: tuple[float, float, float] | None,
-    classes: Sequence[str] | None,
-) -> tuple[dict[str, LoadedModel], dict[str, UnshortcutError]]:
-    """Models that can be loaded, and what is wrong with the others."""
-    loaded: dict[str, LoadedModel] = {}
-    faults: dict[str, UnshortcutError] = {}
+def _with_baseline(named: dict[str, Model], baseline: Model) -> str:
+    """The name of the baseline, which joins the models where it is none of them."""
     for name, model in named.items():
-        try:
-            loaded[name] = load(model, size=size, mean=mean, std=std, classes=classes)
-        except UnshortcutError as error:
-            faults[name] = error
-    return loaded, faults
+        if model == baseline:
+            return name
+    (name,) = by_name([baseline])
+    while name in named:
+        name = f"{name} (baseline)"
+    named[name] = baseline
+    return name
 
 
-def _subject(
-    name: str,
-    model: LoadedModel,
-    images: Images,
-    given: Given,
-    rules: Deciding,
-    console: Console,
-) -> Subject | UnshortcutError:
-    """A model that is ready to be measured, or why it cannot be."""
+def _attempt(action: Callable[[], T]) -> T | UnshortcutError:
+    """What an action gives, or what is wrong with it, whatever that is."""
     try:
-        return subject_of(name, model, images, given, rules, console)
+        return action()
     except UnshortcutError as error:
         return error
+    except Exception as error:  # a stranger's model may raise anything
+        return RunError(reason_of(error))
 
 
 def _facts(subject: Subject) -> ModelFacts:
@@ -151,72 +144,3 @@ def _facts(subject: Subject) -> ModelFacts:
     if subject.classifier is not None:
         decides = subject.classifier.description
     return ModelFacts(decides, subject.model.preprocessing.size)
-
-
-def _measured(measurement: Measurement, subject: Subject, given: Given, console: Console) -> Entry:
-    """One measurement of one model, out of the cache if it is there; whatever fails is told."""
-    label = f"  {measurement.title}"
-    for needed in measurement.needs:
-        if needed in given.faults and not given.has(needed):
-            return _told(Entry("failed", reason=given.faults[needed]), label, console)
-        if not given.has(needed):
-            return _told(Entry("not applicable", reason=_ASK[needed]), label, console)
-    key = _key(measurement, subject, given)
-    kind: type[Any] = measurement.result
-    known = None if key is None else recall(kind, key)
-    if known is not None:
-        return _told(Entry("done", known[0], seconds=known[1], cached=True), label, console)
-    started = time.monotonic()
-    try:
-        with bar(console, label) as on_progress:
-            result = measurement.measure(subject, on_progress)
-    except NotApplicable as reason:
-        return _told(Entry("not applicable", reason=str(reason)), label, console)
-    except Exception as error:
-        return _told(Entry("failed", reason=_reason(error)), label, console)
-    seconds = time.monotonic() - started
-    if key is not None:
-        remember(key, result, seconds)
-    return _told(Entry("done", result, seconds=seconds), label, console)
-
-
-def _key(measurement: Measurement, subject: Subject, given: Given) -> str | None:
-    """What a result depends on; None where the model cannot be told from others."""
-    model, classifier = subject.model, subject.classifier
-    if model.fingerprint is None:
-        return None
-    parts = (
-        measurement.name,
-        measurement.version,
-        model.fingerprint,
-        model.preprocessing,
-        None if classifier is None else classifier.identity,
-        None if subject.head is None else subject.head.identity,
-        subject.data.fingerprint(),
-        subject.settings,
-        given.identity(measurement.needs),
-    )
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _reason(error: Exception) -> str:
-    """Our own errors speak for themselves; others are named."""
-    said = str(error).strip().splitlines()
-    if isinstance(error, UnshortcutError):
-        return str(error)
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
-
-
-def _told(entry: Entry, label: str, console: Console) -> Entry:
-    """The entry, after a line on the console; a terminal has had a bar for what was measured."""
-    if entry.status != "done":
-        colour = "red" if entry.status == "failed" else "yellow"
-        said = f"[{colour}]{entry.status}[/]: {escape(entry.reason)}"
-    elif entry.cached:
-        said = "known already"
-    elif console.is_terminal:
-        return entry
-    else:
-        said = f"{entry.seconds:.1f} s"
-    console.print(f"{label}: {said}", highlight=False)
-    return entry

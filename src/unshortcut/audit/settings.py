@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from unshortcut.audit.class_names import Aggregate
+from unshortcut.audit.subjects.class_names import Aggregate
 
 Severities = Literal["imagenet", "cifar"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.audit.statistics import bootstrap, wilson
+from unshortcut.audit.estimates.statistics import bootstrap, wilson
 from unshortcut.errors import UsageError
 
 Classes = NDArray[np.integer]

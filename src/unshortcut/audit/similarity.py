@@ -17,7 +17,7 @@ from rich.console import Console
 
 from unshortcut.audit._pairs import KINDS, Cosines, Sampling, compare, pair_makers
 from unshortcut.audit._similarity_plot import draw_histograms
-from unshortcut.audit.models import Model, by_name
+from unshortcut.audit.subjects.models import Model, by_name
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown

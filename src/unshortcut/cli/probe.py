@@ -95,7 +95,7 @@ def _of_spaces(spec: str, loaded: "LoadedModel", names: list[str]) -> "LoadedMod
     """Some spaces of a model; those of a run are in its checkpoint."""
     from dataclasses import replace
 
-    from unshortcut.audit.models import load_with_spaces
+    from unshortcut.audit.subjects.models import load_with_spaces
     from unshortcut.probes.spaces import select_spaces
 
     chosen = select_spaces(load_with_spaces(spec), names)

@@ -65,7 +65,7 @@ def command(
     activation × weight for its class, and how even the shares are, as entropy in bits.
     """
     from unshortcut.audit.heads import space_reliance
-    from unshortcut.audit.models import load_with_spaces
+    from unshortcut.audit.subjects.models import load_with_spaces
     from unshortcut.errors import UsageError
     from unshortcut.plain_yaml import parse_set
     from unshortcut.probes.bench import bench

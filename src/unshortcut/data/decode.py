@@ -25,6 +25,18 @@ _FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "TIFF", "BMP", "PPM", "JPEG2000
 _ORIENTATION, _IMAGE_WIDTH, _IMAGE_LENGTH = 0x0112, 0x0100, 0x0101
 
 
+def quieten_pillow() -> None:
+    """Leave out what Pillow warns of: a bad image says it better.
+
+    Once for the process: threads decode, and filters that are changed and restored around each
+    image would be restored to those of another thread.
+    """
+    warnings.filterwarnings("ignore", module=r"PIL\.|unshortcut\.data\.decode")
+
+
+quieten_pillow()
+
+
 class EncodedImage:
     """An image in the bytes of its file; the constructor reads no more than the header.
 
@@ -119,11 +131,9 @@ def _formats() -> list[str]:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Turn whatever a decoder says of a file into `BadImageError`, and keep its warnings quiet."""
+    """Turn whatever a decoder says of a file into `BadImageError`."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     except BadImageError:
         raise
     except PIL.Image.DecompressionBombError:

@@ -4,7 +4,6 @@ import hashlib
 import importlib
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,13 @@ from unshortcut.models.loaded import (
     fingerprint,
     from_module,
     from_object,
+    with_classes,
 )
 from unshortcut.models.onnx import OnnxModel
 
-__all__ = ["LoadedModel", "fingerprint", "from_module", "from_object", "load_model"]
+__all__ = [
+    "LoadedModel", "fingerprint", "from_module", "from_object", "load_model", "with_classes",
+]  # fmt: skip
 
 
 def load_model(
@@ -49,7 +51,7 @@ def load_model(
     stated = {key: value for key, value in stated.items() if value is not None}
     loaded = _load(str(spec), Path(spec), stated)
     if classes is not None:
-        loaded = _classifying(loaded, tuple(classes))
+        loaded = with_classes(loaded, classes)
     if loaded.module is not None and torch.cuda.is_available():
         loaded.module.cuda()
     return loaded
@@ -72,27 +74,6 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     raise UsageError(
         f"'{text}' is no model: give a run folder, a .safetensors or .onnx file, timm:NAME, "
         "torchvision:NAME or package.module:function"
-    )
-
-
-def _classifying(model: LoadedModel, classes: tuple[str, ...]) -> LoadedModel:
-    """The model with these classes: of its logits, or of the output that it calls features."""
-    logits = model.logits or model.features
-    shown = torch.zeros(1, 3, model.preprocessing.size, model.preprocessing.size)
-    width = logits(shown.to(model.device)).shape[-1]
-    if width != len(classes):
-        raise UsageError(
-            f"'{model.name}' has {width} outputs, and {len(classes)} classes are stated"
-        )
-    if model.logits is not None or model.module is None:
-        return replace(model, logits=logits, classes=classes)
-    pair = before_last_linear(model.module)
-    return replace(
-        model,
-        features=torch.no_grad()(lambda images: pair(images)[0]),
-        logits=logits,
-        classes=classes,
-        both=torch.no_grad()(pair),
     )
 
 

@@ -88,7 +88,7 @@ def from_module(
 
 
 def from_object(made: Any, spec: str, **stated: Any) -> LoadedModel:
-    """A model that a user has made: a module, or an object with `features(images)`.
+    """A model that a user has made: a module, a function, or an object with `features(images)`.
 
     If it classifies, the object has `logits(images)` and `classes`; a module with `classes` and no
     `logits` gives logits. `stated` are parts of its preprocessing, over what it says itself.
@@ -101,14 +101,41 @@ def from_object(made: Any, spec: str, **stated: Any) -> LoadedModel:
     if isinstance(made, nn.Module):
         model = _from_own_module(made, spec, preprocessing, features, logits, classes)
         return replace(model, fingerprint=_with_code(made, model.fingerprint))
+    if features is None and logits is None and callable(made):
+        features = made
     features = features or logits
     if not callable(features):
         raise UsageError(
-            f"'{spec}' returned {type(made).__name__}: neither an nn.Module nor an object with "
-            "features(images) or logits(images)"
+            f"'{spec}' is of the type {type(made).__name__}: neither an nn.Module nor a function, "
+            "nor an object with features(images) or logits(images)"
         )
     # What such an object holds cannot be seen, so nothing of it is cached.
     return LoadedModel(spec, preprocessing, features, None, logits, classes)
+
+
+def with_classes(model: LoadedModel, names: Sequence[str]) -> LoadedModel:
+    """The model with these classes: of its logits, or of the output that it calls features."""
+    classes = tuple(names)
+    logits = model.logits or model.features
+    shown = torch.zeros(1, 3, model.preprocessing.size, model.preprocessing.size)
+    width = logits(shown.to(model.device)).shape[-1]
+    if width != len(classes):
+        raise UsageError(
+            f"'{model.name}' has {width} outputs, and {len(classes)} classes are stated"
+        )
+    if model.logits is not None or model.module is None:
+        return replace(model, logits=logits, classes=classes)
+    pair = before_last_linear(model.module)
+    # Its features are others now, and must not be taken for the old ones.
+    digest = hashlib.sha256(f"{model.fingerprint} with classes".encode()).hexdigest()
+    return replace(
+        model,
+        features=torch.no_grad()(lambda images: pair(images)[0]),
+        fingerprint=digest,
+        logits=logits,
+        classes=classes,
+        both=torch.no_grad()(pair),
+    )
 
 
 def before_last_linear(model: nn.Module) -> Both:

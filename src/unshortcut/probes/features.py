@@ -66,7 +66,10 @@ def compute_features(
     if known is None:
         known = _compute(model, source, workers, on_progress)
         if path is not None:
-            _write(path, *known)
+            try:
+                _write(path, *known)
+            except OSError as error:
+                warnings.warn(f"features are not kept for the next time: {error}", stacklevel=2)
     elif on_progress:
         on_progress(len(source), len(source))
     values, indices = known

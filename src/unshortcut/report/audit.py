@@ -8,13 +8,14 @@ from typing import Any
 from rich.console import Console
 from torch import nn
 
-from unshortcut.audit.classifier import Kind
-from unshortcut.audit.models import Model, by_name
-from unshortcut.audit.opening import Data
 from unshortcut.audit.run import examine
 from unshortcut.audit.settings import IMAGES, Settings, Severities
+from unshortcut.audit.subjects.classifier import Kind
+from unshortcut.audit.subjects.making import Stated
+from unshortcut.audit.subjects.models import Model, by_name
+from unshortcut.audit.subjects.opening import Data
 from unshortcut.errors import UsageError
-from unshortcut.models.load import LoadedModel, from_object
+from unshortcut.models.load import LoadedModel, from_object, with_classes
 from unshortcut.report.report import Report
 from unshortcut.result import public_name
 
@@ -31,7 +32,7 @@ def audit(
     hierarchy: str | Path | None = None,
     mapping: str | Path | None = None,
     only: Sequence[str] = (),
-    baseline: Model | None = None,
+    baseline: Anything | None = None,
     readout: Kind | None = None,
     train: Data | None = None,
     full: bool = False,
@@ -82,9 +83,8 @@ def audit(
     if images < 2:
         raise UsageError(f"images must be at least 2, not {images}")
     settings = Settings(full, images, seed, aggregate, severities)  # type: ignore[arg-type]
-    stated = {"size": size, "mean": mean, "std": std}
-    known = {key: value for key, value in stated.items() if value is not None}
-    named = _named(models, known)
+    stated = Stated(size, mean, std, None if classes is None else tuple(classes))
+    named = _named(models, stated)
     findings = examine(
         named,
         data,
@@ -93,7 +93,7 @@ def audit(
         hierarchy=hierarchy,
         mapping=mapping,
         only=only,
-        baseline=baseline,
+        baseline=None if baseline is None else _loaded(baseline, stated),
         readout=readout,
         train=train,
         settings=settings,
@@ -102,7 +102,7 @@ def audit(
         std=std,
         classes=classes,
         console=console,
-        command=command or _command(named, data),
+        command=command or _command(named, data, conflict, shifts, settings),
     )
     report = Report(findings)
     if out is not None:
@@ -110,23 +110,44 @@ def audit(
     return report
 
 
-def _named(models: Any, stated: Mapping[str, Any]) -> dict[str, Model]:
+def _named(models: Any, stated: Stated) -> dict[str, Model]:
     """Models by name; what is in memory becomes a loaded model."""
-
-    def loaded(model: Any, name: str | None = None) -> Model:
-        if isinstance(model, str | Path | LoadedModel):
-            return model
-        return from_object(model, name or type(model).__name__, **stated)
-
     if isinstance(models, Mapping):
-        return {name: loaded(model, name) for name, model in models.items()}
+        return {name: _loaded(model, stated, name) for name, model in models.items()}
     listed = models if isinstance(models, list | tuple) else [models]
-    return by_name([loaded(model) for model in listed])
+    return by_name([_loaded(model, stated) for model in listed])
 
 
-def _command(models: Mapping[str, Model], data: Data) -> str:
+def _loaded(model: Any, stated: Stated, name: str | None = None) -> Model:
+    """A spec or a loaded model as it is; anything else is a model that a user has made."""
+    if isinstance(model, str | Path | LoadedModel):
+        return model
+    said = {"size": stated.size, "mean": stated.mean, "std": stated.std}
+    known = {key: value for key, value in said.items() if value is not None}
+    made = from_object(model, name or type(model).__name__, **known)
+    return made if stated.classes is None else with_classes(made, stated.classes)
+
+
+def _command(
+    models: Mapping[str, Model],
+    data: Data,
+    conflict: Data | None,
+    shifts: Sequence[Data] | Mapping[str, Data],
+    settings: Settings,
+) -> str:
     """The command that comes nearest to a call from Python."""
-    known = [public_name(str(one)) for one in models.values() if isinstance(one, str | Path)]
-    words = [*known, *["MODEL"] * (len(models) - len(known))]
-    shown = public_name(str(data)) if isinstance(data, str | Path) else "DATA"
-    return shlex.join(["unshortcut", "audit", *words, "--data", shown])
+    words = ["unshortcut", "audit", *(_word(model, "MODEL") for model in models.values())]
+    words += ["--data", _word(data, "DATA")]
+    if conflict is not None:
+        words += ["--conflict", _word(conflict, "DATA")]
+    for shift in shifts.values() if isinstance(shifts, Mapping) else shifts:
+        words += ["--shift", _word(shift, "DATA")]
+    if settings.full:
+        words.append("--full")
+    if settings.images != IMAGES:
+        words += ["--images", str(settings.images)]
+    return shlex.join(words)
+
+
+def _word(given: Any, kind: str) -> str:
+    return public_name(str(given)) if isinstance(given, str | Path) else kind

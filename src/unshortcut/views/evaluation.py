@@ -1,4 +1,4 @@
-"""The view of a frozen encoder: resized, cropped at the centre, nothing random."""
+"""The views of a frozen encoder: cropped at the centre or whole, nothing random."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,23 @@ from unshortcut.data.source import Image
 from unshortcut.views.augmentation import Array, Pipeline
 from unshortcut.views.augmentations.center_crop import CenterCrop
 from unshortcut.views.augmentations.resize import Resize
+
+
+@dataclass(frozen=True)
+class WholeView:
+    """All of the image, squeezed to `size` × `size`; one of that size is left as it is."""
+
+    size: int
+
+    def __call__(
+        self, image: Image, identity: str, seed: int, epoch: int, index: int
+    ) -> dict[str, Array]:
+        """One view, called `image`; the key plays no part."""
+        if (image.height, image.width) == (self.size, self.size):
+            return {"image": image.pixels()}
+        pipeline = Pipeline([Resize((self.size, self.size))])
+        draws = pipeline.sample(None, image.height, image.width)  # type: ignore[arg-type]
+        return {"image": pipeline.apply(image.pixels(pipeline.shrink(draws)), draws)}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-from tests.audit.subjects import arrays, subject_of
+from tests.audit.made import arrays, subject_of
 from unshortcut.audit.errors import NotApplicable
 from unshortcut.audit.exhibits import Note, Pictures, Plot
 from unshortcut.audit.measurements.neighbours import (

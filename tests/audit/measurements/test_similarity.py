@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tests.audit.subjects import arrays, subject_of
+from tests.audit.made import arrays, subject_of
 from unshortcut.audit.errors import NotApplicable
 from unshortcut.audit.exhibits import Plot, Table
 from unshortcut.audit.measurements.similarity import PairsResult, Similarity, pairs_result

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimate import Estimate
+from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Exhibit, Note, Picture, Pictures, Plot, picture
-from unshortcut.audit.images import Prepared
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.neighbours import nearest
 from unshortcut.audit.plots import Bars, bars
-from unshortcut.audit.subject import Subject
+from unshortcut.audit.subjects.images import Prepared
+from unshortcut.audit.subjects.subject import Subject
 from unshortcut.probes.features import Features
 from unshortcut.progress import OnProgress
 
@@ -158,7 +158,7 @@ def agreement(
     same = (labels[near] == labels[:, None]).mean(axis=1, dtype=np.float64)
     counts, n = np.bincount(labels), len(labels)
     chance = float((counts * (counts - 1)).sum() / (n * (n - 1)))
-    return Agreement(Estimate.mean(same, seed=seed), chance)
+    return Agreement(Estimate.mean_share(same, seed=seed), chance)
 
 
 def _query(images: Prepared, row: int, near: NDArray[np.int64]) -> Query:

@@ -10,12 +10,12 @@ from plotly.subplots import make_subplots
 
 from unshortcut.audit._pairs import KINDS, Cosines
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimate import Estimate
+from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Column, Exhibit, Note, Plot, Table
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.plots import colour, plain
 from unshortcut.audit.similarity import EDGES, Distribution, pair_similarities
-from unshortcut.audit.subject import Subject
+from unshortcut.audit.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
 MOST = 256

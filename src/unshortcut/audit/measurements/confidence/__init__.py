@@ -1,0 +1,156 @@
+"""Accuracy, confidence and calibration of a model on the data as they are."""
+
+from collections.abc import Mapping, Sequence
+
+from unshortcut.audit.estimates.contrasts import percent
+from unshortcut.audit.exhibits import Exhibit
+from unshortcut.audit.measurement import Finding, Measurement, Metric
+from unshortcut.audit.measurements.confidence.calibration import BINS
+from unshortcut.audit.measurements.confidence.certainty import SURE, ConfidenceResult, confidence_of
+from unshortcut.audit.measurements.confidence.exhibits import confidence_exhibits
+from unshortcut.audit.subjects.subject import Subject
+from unshortcut.progress import OnProgress
+
+MANY, FEW = 0.2, 20
+"""Sure errors are told from this share on, where there are at least so many errors."""
+GRAVEST = 0.6
+"""Weight of errors that are all sure: bad, and yet no shortcut."""
+
+
+class Confidence(Measurement[ConfidenceResult]):
+    """How often a model is right, and how sure it is where it is right and where it is wrong."""
+
+    name = "confidence"
+    title = "Accuracy and confidence"
+    question = "How often is it right, and does it know when it is not?"
+    definition = (
+        "Accuracy is the share of images whose label gets the largest probability. The confidence "
+        "of a decision is that largest probability. Entropy is -Σ p ln p over the classes, in "
+        "nats: 0 for a certain decision, ln K for none among K classes. Both are averaged over the "
+        "images that a model gets right and, to compare models, over those that all of them get "
+        "right (table 2.12 of the dissertation on suppressing texture, which does not state the "
+        f"base of its logarithm). For the calibration error, decisions go into {BINS} bins of "
+        "equal width by confidence. It is the distance between the accuracy and the mean "
+        "confidence of a bin, averaged over all decisions; the largest one is given too (Guo et "
+        "al. 2017). On few images a perfectly calibrated model would not show 0; what it would "
+        "show stands beside it. The negative log-likelihood is -ln of the label's probability. "
+        "Brier's score is the squared distance between the probabilities and the truth, from 0 to "
+        "2."
+    )
+    place = 5
+    gives = (
+        "accuracy",
+        "calibration_error",
+        "sure_errors",
+        "confidence_right",
+        "confidence_wrong",
+        "entropy_right",
+        "max_calibration_error",
+        "negative_log_likelihood",
+        "brier",
+    )
+    result = ConfidenceResult
+
+    def measure(self, subject: Subject, on_progress: OnProgress) -> ConfidenceResult:
+        """From the plain images of the data, which other measurements look at as well."""
+        images = subject.labelled()
+        return confidence_of(
+            subject.probabilities(images, on_progress=on_progress),
+            images.required_labels(),
+            images.indices,
+            total=images.total,
+            outputs=len(subject.decisions.classes),
+            kind=subject.decisions.kind,
+            seed=subject.settings.seed,
+        )
+
+    def metrics(
+        self, result: ConfidenceResult, baseline: ConfidenceResult | None
+    ) -> dict[str, Metric]:
+        """Accuracy, calibration and sure errors are the headlines."""
+        accuracy, sure = result.accuracy, result.sure_errors
+        right, wrong = result.confidence_right, result.confidence_wrong
+        entropy, likelihood = result.entropy_right, result.negative_log_likelihood
+        score = result.brier
+        among = f"among {result.classes} classes"
+        chance = (
+            f"{percent(result.calibration_error_by_chance, 1)} is chance on {result.images} images"
+        )
+        return {
+            "accuracy": Metric(
+                "accuracy",
+                accuracy.value,
+                accuracy.low,
+                accuracy.high,
+                better="higher",
+                note=f"{result.images} images, {among}",
+            ),
+            "calibration_error": Metric(
+                "calibration error", result.calibration_error, better="lower", note=chance
+            ),
+            "sure_errors": Metric(
+                f"errors with a confidence above {percent(SURE)}",
+                sure.value,
+                sure.low,
+                sure.high,
+                better="lower",
+                note=f"of {result.errors} errors",
+            ),
+            "confidence_right": Metric(
+                "confidence where right", right.value, right.low, right.high, headline=False
+            ),
+            "confidence_wrong": Metric(
+                "confidence where wrong", wrong.value, wrong.low, wrong.high, headline=False
+            ),
+            "entropy_right": Metric(
+                "entropy where right, in nats",
+                entropy.value,
+                entropy.low,
+                entropy.high,
+                percent=False,
+                headline=False,
+                note=among,
+            ),
+            "max_calibration_error": Metric(
+                "largest calibration error of a bin",
+                result.max_calibration_error,
+                better="lower",
+                headline=False,
+            ),
+            "negative_log_likelihood": Metric(
+                "negative log-likelihood, in nats",
+                likelihood.value,
+                likelihood.low,
+                likelihood.high,
+                percent=False,
+                better="lower",
+                headline=False,
+                note=among,
+            ),
+            "brier": Metric(
+                "Brier's score",
+                score.value,
+                score.low,
+                score.high,
+                percent=False,
+                better="lower",
+                headline=False,
+            ),
+        }
+
+    def exhibits(
+        self, results: Mapping[str, ConfidenceResult], baseline: ConfidenceResult | None
+    ) -> Sequence[Exhibit]:
+        """Accuracy, models side by side where all are right, then calibration."""
+        return confidence_exhibits(results)
+
+    def finding(self, result: ConfidenceResult) -> Finding | None:
+        """Errors of which many are sure; a readout's confidence says little about its model."""
+        sure = result.sure_errors
+        if result.kind != "head" or result.errors < FEW or sure.value < MANY:
+            return None
+        return Finding(
+            f"is sure of itself where it is wrong: {percent(sure.value)} of its errors have a "
+            f"confidence above {percent(SURE)}",
+            GRAVEST * sure.value,
+        )
