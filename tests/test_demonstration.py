@@ -24,13 +24,19 @@ def test_the_demo_trains_probes_and_writes_what_it_says(
     Path("small.yaml").write_text(to_yaml(small))
     monkeypatch.setattr(demonstration, "RECIPES", {"MoCo-v2": "small.yaml"})
     monkeypatch.setattr(demonstration, "TEST_IMAGES", 64)
+    monkeypatch.setattr(demonstration, "AUDITED", ("shape_bias", "domain_shift", "confidence"))
     first = demo("out")
-    assert {"shapes.png", "accuracy.png", "result.json", "small.yaml"} == {
+    assert {"shapes.png", "accuracy.png", "report.html", "result.json", "small.yaml"} == {
         path.name for path in Path("out").iterdir()
     }
-    assert "rotation" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "rotation" in said.out
+    assert str(Path("out", "report.html")) in said.err
+    page = Path("out/report.html").read_text()
+    assert all(row in page for row in ("untrained", "MoCo-v2", "Shape bias", "sketch"))
     figures = json.loads(Path("out/result.json").read_text())["figures"]
-    assert set(figures) == {"untrained", "MoCo-v2", "seconds"}
+    assert set(figures) == {"untrained", "MoCo-v2", "verdicts", "seconds"}
+    assert set(figures["verdicts"]) == {"untrained", "MoCo-v2"}
     assert set(figures["MoCo-v2"]["linear"]) == {*SPLITS, "rotation"}
     assert set(figures["MoCo-v2"]["knn"]) == set(SPLITS)
     again = demo("out")
@@ -39,9 +45,9 @@ def test_the_demo_trains_probes_and_writes_what_it_says(
 
 
 @pytest.mark.slow
-def test_the_encoders_of_the_demo_have_clearly_learned_in_nine_minutes(tmp_path: Path) -> None:
+def test_the_encoders_of_the_demo_have_clearly_learned_in_ten_minutes(tmp_path: Path) -> None:
     result = demo(tmp_path / "demo")
     for row in demonstration.RECIPES:
         trained = result.scores[row, "linear", "test"].mean
         assert trained >= result.scores["untrained", "linear", "test"].mean + 30
-    assert result.seconds < 540
+    assert result.seconds < 600

@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined
 
 import unshortcut.cli
 from tests.docs.markdown import ROOT, tables
+from unshortcut.audit.measurement import measurements
 from unshortcut.build.operation import Operation
 from unshortcut.cli.filter import command as filter_command
 from unshortcut.data.named import NAMES
@@ -132,3 +133,12 @@ def test_names_of_data_shapes_textures_labels_and_extensions_are_listed() -> Non
         assert f"`{name}`" in text, name
     extensions = text.partition("image's extension (`")[2].partition("`")[0]
     assert set(extensions.split()) == IMAGE_EXTENSIONS
+
+
+def test_every_measurement_is_in_the_documentation_with_its_metrics() -> None:
+    known = {
+        f"`{one.name}`": [one.question, ", ".join(f"`{metric}`" for metric in one.gives)]
+        for one in measurements().values()
+    }
+    rows = tables(ROOT / "docs" / "audit.md")["Measurements"]
+    assert {name: rest for name, *rest in rows} == known

@@ -1,0 +1,129 @@
+"""`unshortcut audit` as a user meets it: the page, the JSON, the gate, and its exit statuses."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.cli.test_cli import call
+
+MODEL = """
+import torch
+
+class Reds:
+    classes = ("dark", "<b>bright</b>")
+    preprocessing = {"size": 16, "crop_share": 1.0, "mean": (0, 0, 0), "std": (1, 1, 1)}
+
+    def features(self, images):
+        return images.mean((2, 3))
+
+    def logits(self, images):
+        red = images[:, 0].mean((1, 2))
+        return torch.stack([0.5 - red, red - 0.5], dim=1) * 20
+
+def reds():
+    return Reds()
+
+def broken():
+    made = Reds()
+    made.logits = lambda images: torch.full((len(images), 2), float("nan"))
+    return made
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a model and images of its two classes, one of them a hostile name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "red_models.py").write_text(MODEL)
+    random = np.random.default_rng(0)
+    for name, low in (("dark", 0), ("<b>bright<", 128)):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for number in range(6):
+            pixels = random.integers(low, low + 120, (20, 20, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "images" / name / f"{number}.png")
+    (tmp_path / "classes.json").write_text('{"<b>bright<": ["<b>bright</b>"]}')
+    return tmp_path
+
+
+AUDIT = (
+    "audit", "red_models:reds", "--data", "images", "--mapping", "classes.json",
+    "--only", "confidence",
+)  # fmt: skip
+
+
+def test_a_page_a_table_and_figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--only", "neighbours", "--out", "page.html", "--json", "found.json")
+    assert call(*AUDIT, *words) == 0
+    said = capsys.readouterr().out
+    assert "wrote page.html and found.json" in said
+    page = Path("page.html").read_text()
+    assert "&lt;b&gt;bright" in page
+    assert "<b>bright" not in page
+    found = json.loads(Path("found.json").read_text())
+    assert found["command"] == "audit"
+    model = found["figures"]["models"]["red_models:reds"]
+    assert model["metrics"]["accuracy"]["value"] == 1.0
+    assert model["measurements"]["confidence"]["status"] == "done"
+    assert str(folder) not in page + Path("found.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("requirement", "status", "said"),
+    [
+        ("accuracy>=0.9", 0, "holds: accuracy>=0.9"),
+        ("accuracy<0.9", 1, "does not hold: accuracy<0.9"),
+        ("accuracy >= 90%", 0, "holds"),
+        ("acuracy>=0.9", 2, "did you mean 'accuracy'"),
+        ("shape_bias>=0.9", 2, "unknown metric 'shape_bias'"),
+        ("accuracy", 2, "is no requirement"),
+    ],
+)
+def test_a_gate(
+    requirement: str, status: int, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*AUDIT, "--require", requirement) == status
+    output = capsys.readouterr()
+    assert said in output.out + output.err
+
+
+def test_a_figure_that_could_not_be_had_is_not_kept_to(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*AUDIT[:-1], "shape_bias", "--require", "shape_bias>=0.1"]
+    assert call(*words) == 1
+    assert "does not hold: shape_bias>=0.1 for red_models:reds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["timm:resnet81", "--data", "images"], 2, "did you mean"),
+        (["red_models:broken", "--data", "images"], 1, "not finite"),
+        (["red_models:reds", "--data", "images", "--only", "confidense"], 2, "'confidence'"),
+        (["red_models:reds", "--data", "nowhere/"], 2, "no such folder"),
+        (["red_models:reds", "--data", "images", "--out", "."], 2, "is a folder"),
+        (["red_models:reds", "--data", "images", "--readout", "svm"], 2, "head, linear, knn"),
+        (["red_models:reds", "--data", "images", "--mapping", "none.csv"], 2, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    words: list[str], status: int, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("audit", *words) == status
+    output = capsys.readouterr()
+    assert said in (output.out + output.err).replace("\n", " ")
+    assert "Traceback" not in output.err
+
+
+def test_the_command_on_the_page_has_what_was_given_and_no_folder_of_its_owner(
+    folder: Path,
+) -> None:
+    words = [*AUDIT[:3], str(folder / "images"), *AUDIT[4:], "--seed", "3"]
+    assert call(*words) == 0
+    page = Path("report.html").read_text()
+    assert "unshortcut audit red_models:reds --data images --mapping classes.json --seed 3" in page
