@@ -3,6 +3,7 @@
 import platform
 import re
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -42,6 +43,18 @@ def write_result(
 def public_name(spec: str) -> str:
     """A data or model spec without the folders that only its owner knows."""
     return Path(spec).name if Path(spec).is_absolute() or spec.startswith(("..", "~")) else spec
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of which none is another's: a number after those that repeat, `a`, `a (2)`."""
+    found: list[str] = []
+    for name in names:
+        chosen, number = name, 1
+        while chosen in found:
+            number += 1
+            chosen = f"{name} ({number})"
+        found.append(chosen)
+    return found
 
 
 def public_text(text: str) -> str:

@@ -223,6 +223,12 @@ def test_unreadable_images_are_told_on_the_page_too(folder: Path, tmp_path: Path
     assert "1 of 24 images cannot be read" in warning
 
 
+def test_a_shift_that_cannot_be_opened_is_among_the_warnings(folder: Path) -> None:
+    found = run({"mine": reds()}, folder, only=["confidence"], shifts={"sketch": "no/such"})
+    (warning,) = found.warnings
+    assert warning.startswith("the shift 'sketch' is left out")
+
+
 def test_where_the_cache_cannot_be_written_the_audit_goes_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from unshortcut.audit.errors import NotApplicable
 from unshortcut.audit.exhibits import (
+    MODEL,
     Cell,
     Column,
     Exhibit,
@@ -103,6 +104,11 @@ class ShapeBias(Example):
             ),
             Table("By class", (*columns, *more), tuple(rows), f"The worst is {SCRIPT}."),
             Table(
+                "Decisions",
+                (MODEL, Column("Images")),
+                tuple((name, one.n) for name, one in results.items()),
+            ),
+            Table(
                 "All classes",
                 (Column("Class"), Column("Shape bias", percent=True)),
                 tuple((f"class {at}", (37 * at % 100) / 100) for at in range(100)),
@@ -132,11 +138,11 @@ class Corruptions(Example):
     def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> Sequence[Exhibit]:
         severities = [1, 2, 3, 4, 5]
         lines = {}
-        for place, (name, one) in enumerate(results.items()):
+        for name, one in results.items():
             for kind, dash in (("noise", None), ("blur", "dash"), ("weather", "dot")):
                 y = [one.share * 0.9**at - 0.02 * len(kind) for at in severities]
                 lines[f"{name}, {kind}"] = Curve(
-                    severities, y, [at - 0.02 for at in y], [at + 0.02 for at in y], dash, place
+                    severities, y, [at - 0.02 for at in y], [at + 0.02 for at in y], dash, name
                 )
         figure = curves(lines, "severity", "accuracy", levels={"chance": 0.1})
         return (
@@ -163,7 +169,7 @@ class Neighbours(Example):
                 for at, caption in enumerate(captions)
             )
 
-        titles = ("query", "nearest", "second", "third", "fourth", "fifth")
+        titles = ("val/cat/0001.png", "nearest", "second", "third", "fourth", "fifth")
         rows = tuple((name, sheet(7 * at, titles)) for at, name in enumerate(results))
         return (
             Pictures("Side by side", rows, titles, "The same query for all models."),
@@ -215,6 +221,7 @@ def findings(models: Sequence[str] = MODELS, only: Sequence[str] = ()) -> Findin
         settings=Settings(),
         given={"conflict": f"/somewhere/secret/{SCRIPT.replace('/', '')}"},
         baseline=models[0],
+        warnings=("3 images cannot be read: cat/a.jpg", f"{IMAGE}.jpg cannot be read"),
         command="unshortcut audit /somewhere/secret/run 'b c' --data shapes --only shape_bias",
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-_VOID = {"meta", "img", "br", "link", "input", "hr"}
+_VOID = {"meta", "img", "br", "link", "input", "hr", "wbr"}
 
 
 @dataclass

@@ -8,6 +8,7 @@ import pytest
 from unshortcut.audit.exhibits import Cell, Column
 from unshortcut.audit.measurement import Metric
 from unshortcut.report.formats import (
+    breakable,
     cell,
     duration,
     interval_of,
@@ -16,6 +17,7 @@ from unshortcut.report.formats import (
     shortened,
     sort_key,
     value_of,
+    without_folders,
 )
 
 NAN = float("nan")
@@ -84,3 +86,14 @@ def test_a_number_stays_with_its_percent_sign() -> None:
 def test_long_names_keep_both_ends() -> None:
     assert shortened("abcdefghij", 5) == "ab…ij"
     assert shortened("abcde", 5) == "abcde"
+
+
+def test_lines_may_break_within_file_names_and_names_stay_text() -> None:
+    assert breakable("n01/ILSVRC_val_1.JPEG") == "n01/<wbr>ILSVRC_<wbr>val_<wbr>1.JPEG"
+    assert breakable("timm:vit@random 1: 2") == "timm:<wbr>vit@<wbr>random 1: 2"
+    assert breakable("a / b, <b>/x") == "a / b, &lt;b&gt;/<wbr>x"
+
+
+def test_image_files_lose_their_folders_and_other_words_keep_their_slashes() -> None:
+    assert without_folders("val/n01/ILSVRC_1.JPEG: was 'a/b'") == "ILSVRC_1.JPEG: was 'a/b'"
+    assert without_folders("either/or") == "either/or"

@@ -12,6 +12,7 @@ from tests.report.example import (
     COLOUR_NOTE,
     GOOD,
     HOSTILE,
+    IMAGE,
     MODELS,
     PLAIN,
     SCRIPT,
@@ -21,7 +22,9 @@ from tests.report.example import (
 )
 from tests.report.parsed import Element, parsed
 from unshortcut.audit.exhibits import Exhibit, Plot
+from unshortcut.audit.findings import Entry
 from unshortcut.audit.measurement import Finding
+from unshortcut.audit.plots import PALETTE
 from unshortcut.report.page import render
 
 
@@ -52,6 +55,10 @@ def test_the_verdict_comes_first_and_graver_ones_are_heavier(elements: list[Elem
     assert said["broken.onnx could not be audited: not an ONNX file."] == ["light"]
     first_table = next(place for place, one in enumerate(elements) if one.tag == "table")
     assert elements.index(verdicts[0]) < first_table
+
+
+def test_tables_name_the_models_where_there_are_several(elements: list[Element]) -> None:
+    assert texts(elements, "th").count("Model") == 2
 
 
 def test_models_are_compared_with_intervals_and_the_best_marked(elements: list[Element]) -> None:
@@ -130,6 +137,44 @@ def test_figures_are_json_that_holds_the_names(elements: list[Element]) -> None:
     assert names[2] == "&lt;script&gt;aler…1)&lt;/script&gt;"
 
 
+def test_a_model_keeps_its_colour_where_another_has_failed() -> None:
+    known = findings()
+    entries = {**known.entries["shape_bias"], GOOD: Entry("failed", reason="no memory")}
+    fewer = replace(known, entries={**known.entries, "shape_bias": entries})
+    figures = [
+        json.loads(one.text)["data"]
+        for one in parsed(render(fewer))
+        if one.tag == "script" and "type" in one.attributes
+    ]
+    bars, lines = figures[0], figures[1]
+    assert len(bars) == 2 and bars[0]["name"] == PLAIN
+    assert [one["marker"]["color"] for one in bars] == list(PALETTE[1:3])
+    assert [one["line"]["color"] for one in lines[::3]] == list(PALETTE[:3])
+
+
+def test_warnings_are_told_as_text(elements: list[Element]) -> None:
+    (box,) = (one for one in elements if "warnings" in one.classes)
+    assert box.tag == "details" and "open" in box.attributes
+    said = [one.text for one in elements if one.tag == "li" and "details" in one.parents]
+    assert said == ["3 images cannot be read: cat/a.jpg", f"{IMAGE}.jpg cannot be read"]
+
+
+def test_many_warnings_are_folded_and_none_are_not_there() -> None:
+    def boxes(*warnings: str) -> list[Element]:
+        page = render(replace(findings(only=("neighbours",)), warnings=warnings))
+        return [one for one in parsed(page) if "warnings" in one.classes]
+
+    (many,) = boxes("a", "b", "c", "d")
+    assert "open" not in many.attributes
+    assert boxes() == []
+
+
+def test_pictures_say_the_file_and_on_hovering_its_folders(elements: list[Element]) -> None:
+    captions = [one for one in elements if one.tag == "figcaption" and "title" in one.attributes]
+    titles = {one.attributes["title"] for one in captions if one.text == "0001.png"}
+    assert titles == {"val/cat/0001.png"}
+
+
 def test_without_plots_the_page_is_small() -> None:
     page = render(findings(only=("neighbours",)))
     assert len(page) < 200_000
@@ -144,6 +189,7 @@ def test_the_same_findings_give_the_same_page(page: str) -> None:
 def test_one_model_is_not_compared() -> None:
     elements = parsed(render(findings(models=(GOOD,), only=("shape_bias",))))
     assert texts(elements, "h1") == ["What does this model look at?"]
+    assert texts(elements, "th").count("Model") == 1  # among the facts; tables leave it out
     assert not any("best" in one.classes for one in elements)
 
 

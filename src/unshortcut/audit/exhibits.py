@@ -31,12 +31,17 @@ class Column:
     """A column of a table."""
 
     title: str
+    """Begins with a capital."""
     percent: bool = False
     """Numbers are shares, 0 to 1, shown as percentages."""
     digits: int | None = None
     """After the point; by default 1 for percentages, 3 for other fractions, none for integers."""
     tip: str = ""
     """What the column is, in a sentence, shown on hovering."""
+
+
+MODEL = Column("Model")
+"""Names of models; left out where there is but one."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,17 @@ class Note:
 
 
 Exhibit = Plot | Table | Pictures | Note
+
+
+def interval(
+    of: str = "", *, percent: bool = False, digits: int | None = None
+) -> tuple[Column, Column]:
+    """The ends of the interval of the column before, which is that `of` something."""
+    whose = f"the 95 % interval of the {of}" if of else "its 95 % interval"
+    return (
+        Column("From", percent, digits, f"lower end of {whose}"),
+        Column("To", percent, digits, f"upper end of {whose}"),
+    )
 
 
 def picture(

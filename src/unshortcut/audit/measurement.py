@@ -4,11 +4,13 @@ A measurement is found by being in `measurements/`: a class with a `name`. It me
 a time, so that its result can be kept; models meet only where results are shown.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, TypeVar
 
+from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Exhibit
 from unshortcut.audit.subjects.subject import Subject
 from unshortcut.discovery import find_all
@@ -18,6 +20,7 @@ from unshortcut.progress import OnProgress
 R = TypeVar("R")
 Input = Literal["conflict", "shifts", "hierarchy"]
 """What a user may give beside model and data."""
+Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True)
@@ -25,18 +28,34 @@ class Metric:
     """One number of a model that can be compared, and required (`--require 'name>=0.4'`)."""
 
     label: str
+    """Begins with a capital."""
     value: float
     low: float | None = None
     high: float | None = None
     """Of the 95 % interval."""
     percent: bool = True
     """A share, 0 to 1, shown as a percentage."""
-    better: Literal["higher", "lower"] | None = None
+    better: Better | None = None
     """None where neither is."""
     headline: bool = True
     """Shown in the comparison of models; the rest can be required all the same."""
     note: str = ""
     """What must be known to compare it."""
+
+    @classmethod
+    def of(
+        cls,
+        label: str,
+        found: Estimate,
+        *,
+        percent: bool = True,
+        better: Better | None = None,
+        headline: bool = True,
+        note: str = "",
+    ) -> "Metric":
+        """Of an estimate, with its interval where it has one."""
+        low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
+        return cls(label, found.value, low, high, percent, better, headline, note)
 
 
 @dataclass(frozen=True)

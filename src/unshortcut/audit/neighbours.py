@@ -18,6 +18,7 @@ from rich.console import Console
 
 from unshortcut.audit._neighbours_sheet import Block, neighbour_sheet
 from unshortcut.audit.subjects.models import Model, by_name, has_spaces
+from unshortcut.audit.words import percent
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
@@ -83,7 +84,7 @@ class Neighbours:
             Block(
                 name
                 if found.agreement is None
-                else f"{name}: {100 * found.agreement:.0f} % of the query's class",
+                else f"{name}: {percent(found.agreement)} of the query's class",
                 [[self.searched.image(int(place)) for place in row] for row in found.indices],
                 found.same_class,
             )

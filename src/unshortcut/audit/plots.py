@@ -1,13 +1,18 @@
 """Plots of the audit in Plotly's form: curves, bars and histograms, a colour a model.
 
-Colours of text, axes and background are left to the page, which has a light and a dark side.
+Colours are left to the page: those of text, axes and background, because it has a light and a dark
+side, and those of models, because only it knows all of them, and a model keeps its colour though
+others fail in a measurement.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
+
+from unshortcut.audit.estimates.estimate import Estimate
 
 PALETTE = ("#3b82c4", "#d9742b", "#2a9d78", "#b5588f", "#8a78d6", "#b39425", "#5aa9c9", "#a65a4a")
 """A colour a model, in the order of the models; they can be told apart by the colour-blind."""
@@ -15,9 +20,17 @@ PALETTE = ("#3b82c4", "#d9742b", "#2a9d78", "#b5588f", "#8a78d6", "#b39425", "#5
 Numbers = Sequence[float]
 
 
-def colour(place: int) -> str:
-    """Of the model at a place among those shown."""
-    return PALETTE[place % len(PALETTE)]
+def colour(model: str) -> str:
+    """What stands for the colour of a model in a figure, until the page says which that is.
+
+    It is a colour too, for whoever looks at a figure alone.
+    """
+    return f"#{hashlib.sha256(model.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+
+
+def model_colours(models: Iterable[str]) -> dict[str, str]:
+    """The colours of all models, by what stands for them in figures."""
+    return {colour(name): PALETTE[at % len(PALETTE)] for at, name in enumerate(models)}
 
 
 @dataclass(frozen=True)
@@ -30,8 +43,20 @@ class Curve:
     high: Numbers | None = None
     dash: str | None = None
     """Plotly's name of a line style; lines of one model share a colour and differ in this."""
-    model: int | None = None
-    """The place of its model, where that is not its own place among the curves."""
+    model: str | None = None
+    """Whose it is, where its own name is another."""
+
+    @classmethod
+    def of(
+        cls,
+        x: Numbers,
+        points: Sequence[Estimate],
+        *,
+        dash: str | None = None,
+        model: str | None = None,
+    ) -> "Curve":
+        """Through estimates, with the interval of each."""
+        return cls(x, *_ends(points), dash, model)
 
 
 def curves(
@@ -48,8 +73,8 @@ def curves(
     With `x_shares` the places are shares, 0 to 1, on a logarithmic axis with a tick at each.
     """
     figure = go.Figure()
-    for place, (name, line) in enumerate(lines.items()):
-        own = colour(place if line.model is None else line.model)
+    for name, line in lines.items():
+        own = colour(name if line.model is None else line.model)
         figure.add_scatter(
             x=list(line.x),
             y=list(line.y),
@@ -65,7 +90,7 @@ def curves(
     figure.update_yaxes(tickformat=".0%" if percent else None)
     if x_shares:
         ticks = sorted({place for line in lines.values() for place in line.x})
-        labels = [f"{100 * tick:.2g} %" for tick in ticks]
+        labels = [f"{100 * tick:.3g} %" for tick in ticks]
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=labels)
     return plain(figure)
 
@@ -78,6 +103,11 @@ class Bars:
     low: Numbers | None = None
     high: Numbers | None = None
 
+    @classmethod
+    def of(cls, heights: Sequence[Estimate]) -> "Bars":
+        """As high as estimates, with the interval of each."""
+        return cls(*_ends(heights))
+
 
 def bars(
     groups: Sequence[str],
@@ -87,14 +117,14 @@ def bars(
     percent: bool = True,
     level: tuple[str, float] | None = None,
 ) -> dict[str, Any]:
-    """A group of bars for each of `groups`, in it a bar for each of `series`."""
+    """A group of bars for each of `groups`, in it a bar for each model, by whom `series` are."""
     figure = go.Figure()
-    for place, (name, one) in enumerate(series.items()):
+    for name, one in series.items():
         figure.add_bar(
             x=list(groups),
             y=list(one.y),
             name=name,
-            marker={"color": colour(place)},
+            marker={"color": colour(name)},
             error_y=_errors(one.y, one.low, one.high, None),
             hovertemplate=f"%{{x}}: {_form(percent)}",
         )
@@ -112,6 +142,11 @@ def plain(figure: go.Figure) -> dict[str, Any]:
     figure.update_layout(template=None)
     content: dict[str, Any] = figure.to_plotly_json()
     return {"data": list(content["data"]), "layout": content["layout"]}
+
+
+def _ends(found: Sequence[Estimate]) -> tuple[list[float], list[float], list[float]]:
+    """Values, lower and upper ends of intervals."""
+    return [one.value for one in found], [one.low for one in found], [one.high for one in found]
 
 
 def _errors(

@@ -59,13 +59,14 @@ def examine(
         raise UsageError("an audit needs at least one model")
     asked = len(named)
     reference = None if baseline is None else _with_baseline(named, baseline)
+    told = Telling(console)
     images = open_images(data, train)
-    given = open_given(conflict, shifts, hierarchy)
+    with told.warnings():
+        given = open_given(conflict, shifts, hierarchy)
     rules = Deciding(readout, None if mapping is None else read_mapping(mapping), settings)
     if mapping is not None:
         given = replace(given, names={**given.names, "mapping": public_name(str(mapping))})
     stated = Stated(size, mean, std, None if classes is None else tuple(classes))
-    told = Telling(console)
     loaded: dict[str, LoadedModel] = {}
     faults: dict[str, UnshortcutError] = {}
     for name, model in named.items():
@@ -83,9 +84,10 @@ def examine(
         if name in faults:
             ready = faults[name]
         else:
-            ready = _attempt(
-                partial(subject_of, name, loaded.pop(name), images, given, rules, console)
-            )
+            with told.warnings():
+                ready = _attempt(
+                    partial(subject_of, name, loaded.pop(name), images, given, rules, console)
+                )
         if isinstance(ready, UnshortcutError):
             faults[name] = ready
             facts[name] = ModelFacts("nothing", 0, public_text(str(ready)))

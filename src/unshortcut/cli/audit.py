@@ -15,7 +15,7 @@ from unshortcut.cli.options import (
     SizeOption,
     StdOption,
     command_line,
-    three_numbers,
+    preprocessing,
 )
 
 
@@ -165,9 +165,7 @@ def command(
         full=full,
         images=images,
         seed=seed,
-        size=size,
-        mean=three_numbers(mean, "--mean"),
-        std=three_numbers(std, "--std"),
+        **preprocessing(size, mean, std),
         classes=None if classes is None else _lines(classes),
         out=out,
         command=command_line(context),

@@ -12,7 +12,7 @@ from unshortcut.cli.options import (
     ModelArgument,
     SizeOption,
     StdOption,
-    three_numbers,
+    preprocessing,
 )
 
 
@@ -32,9 +32,7 @@ def command(
     from unshortcut.probes.run import embed
     from unshortcut.result import write_result
 
-    loaded = load_model(
-        model, size=size, mean=three_numbers(mean, "--mean"), std=three_numbers(std, "--std")
-    )
+    loaded = load_model(model, **preprocessing(size, mean, std))
     features = embed(loaded, data, out)
     count, width = features.values.shape
     if json is not None:

@@ -14,7 +14,7 @@ from unshortcut.cli.options import (
     ModelsArgument,
     SizeOption,
     StdOption,
-    three_numbers,
+    preprocessing,
 )
 
 
@@ -81,9 +81,7 @@ def command(
         seed=seed,
         against=against,
         spaces=spaces.split(",") if spaces else None,
-        size=size,
-        mean=three_numbers(mean, "--mean"),
-        std=three_numbers(std, "--std"),
+        **preprocessing(size, mean, std),
     )
     table = Table("model", "of the query's class", "mean similarity", title="Nearest neighbours")
     for name, found in result.models.items():

@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -85,7 +85,24 @@ def command_line(context: typer.Context) -> str:
     return shlex.join(words)
 
 
-def three_numbers(text: str | None, option: str) -> tuple[float, float, float] | None:
+class Preprocessing(TypedDict):
+    """What the user says of a model's input, as `load_model` takes it."""
+
+    size: int | None
+    mean: tuple[float, float, float] | None
+    std: tuple[float, float, float] | None
+
+
+def preprocessing(size: int | None, mean: str | None, std: str | None) -> Preprocessing:
+    """The options of the same names, read."""
+    return {
+        "size": size,
+        "mean": _three_numbers(mean, "--mean"),
+        "std": _three_numbers(std, "--std"),
+    }
+
+
+def _three_numbers(text: str | None, option: str) -> tuple[float, float, float] | None:
     """`0.5,0.5,0.5` as numbers."""
     if text is None:
         return None

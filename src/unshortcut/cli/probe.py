@@ -13,7 +13,7 @@ from unshortcut.cli.options import (
     ModelArgument,
     SizeOption,
     StdOption,
-    three_numbers,
+    preprocessing,
 )
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def command(
     from unshortcut.probes.run import probe
     from unshortcut.result import write_result
 
-    loaded = load_model(
-        model, size=size, mean=three_numbers(mean, "--mean"), std=three_numbers(std, "--std")
-    )
+    loaded = load_model(model, **preprocessing(size, mean, std))
     if spaces is not None:
         loaded = _of_spaces(model, loaded, spaces.split(","))
     given: dict[str, Any] = {"protocol": protocol, "seeds": seeds}

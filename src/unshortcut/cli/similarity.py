@@ -13,7 +13,7 @@ from unshortcut.cli.options import (
     ModelsArgument,
     SizeOption,
     StdOption,
-    three_numbers,
+    preprocessing,
 )
 
 _SPACES = {
@@ -79,9 +79,7 @@ def command(
         images=images,
         seed=seed,
         views=views,
-        size=size,
-        mean=three_numbers(mean, "--mean"),
-        std=three_numbers(std, "--std"),
+        **preprocessing(size, mean, std),
     )
     table = Table("model", *KINDS, title="Mean cosine similarity to the query, ± deviation")
     for name, kinds in result.models.items():

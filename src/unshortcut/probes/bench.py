@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from unshortcut.data.naming import Data, by_short_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
@@ -14,7 +15,6 @@ from unshortcut.probes.features import Features, compute_features
 from unshortcut.probes.probe import Extract
 from unshortcut.progress import bar
 
-Data = str | Path | ImageSource
 Model = str | Path | LoadedModel
 
 
@@ -54,7 +54,7 @@ def bench(
     loaded = model if isinstance(model, LoadedModel) else load_model(model)
     train = open_data(data)
     if not isinstance(tests, Mapping):
-        tests = _named(list(tests) or _default_tests(data))
+        tests = by_short_name(list(tests) or _default_tests(data))
     test_sources = {name: open_data(spec) for name, spec in tests.items()}
     unlabelled = _unlabelled(str(data), train, test_sources)
     if needs_labels and unlabelled is not None:
@@ -95,17 +95,3 @@ def _default_tests(data: Data) -> list[Data]:
         if split in known:
             return [f"{DataSpec.parse(data).where}@{split}"]
     raise UsageError(f"'{data}' has no 'test' or 'val' split; say on which data to test with --on")
-
-
-def _named(tests: Sequence[Data]) -> dict[str, Data]:
-    """Test data by their short names, or by their full ones where the short ones repeat."""
-    short = [_name(spec) for spec in tests]
-    names = short if len(set(short)) == len(short) else [str(spec) for spec in tests]
-    return dict(zip(names, tests, strict=True))
-
-
-def _name(spec: Data) -> str:
-    if isinstance(spec, ImageSource):
-        return type(spec).__name__
-    parsed = DataSpec.parse(spec)
-    return parsed.split or Path(parsed.where).name

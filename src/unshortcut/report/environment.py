@@ -14,6 +14,7 @@ ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 ENVIRONMENT.filters |= {
+    "breakable": formats.breakable,
     "cell": formats.cell,
     "duration": formats.duration,
     "figure_json": figure_json,
@@ -26,4 +27,5 @@ ENVIRONMENT.filters |= {
     "shortened": formats.shortened,
     "sort_key": formats.sort_key,
     "value_of": formats.value_of,
+    "without_folders": formats.without_folders,
 }

@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,15 +23,17 @@ _TAG = re.compile(r"</?(?:extra|b|i)>|<br>")
 """What a template of a measurement may use; a name inside a template may, too, and only that."""
 
 
-def figure_json(figure: dict[str, Any]) -> Markup:
+def figure_json(figure: dict[str, Any], colours: Mapping[str, str]) -> Markup:
     """A figure as JSON to stand inside `<script type="application/json">`.
+
+    `colours` are those of the models, by what stands for them in the figure.
 
     Plotly reads a little HTML in every text (`<b>`, `<a href>`), so all text is escaped for it; a
     line feed becomes a new line. NaN and infinity become null, which Plotly leaves out.
     """
-    short = _short_labels(figure)
+    spoken = _Spoken(_short_labels(figure), colours)
     layout = {"colorway": PALETTE, **figure.get("layout", {})}
-    safe = _safe({"data": figure["data"], "layout": layout}, short)
+    safe = _safe({"data": figure["data"], "layout": layout}, spoken)
     return htmlsafe_json_dumps(safe, allow_nan=False)
 
 
@@ -53,15 +56,30 @@ def _short_labels(figure: dict[str, Any]) -> dict[str, str]:
     return {long: one for long, one in short.items() if long != one and often[one] == 1}
 
 
-def _safe(value: Any, short: Mapping[str, str], key: str = "") -> Any:
+@dataclass(frozen=True)
+class _Spoken:
+    """What the page says for the words of a figure."""
+
+    short: Mapping[str, str]
+    """For long labels."""
+    colours: Mapping[str, str]
+    """For what stands for the colours of models."""
+
+    def text(self, text: str, key: str) -> str:
+        if key == "color":
+            text = self.colours.get(text, text)
+        return _safe_text(self.short.get(text, text), key)
+
+
+def _safe(value: Any, spoken: _Spoken, key: str = "") -> Any:
     if isinstance(value, str):
-        return _safe_text(short.get(value, value), key)
+        return spoken.text(value, key)
     if isinstance(value, dict):
-        return {str(name): _safe(entry, short, str(name)) for name, entry in value.items()}
+        return {str(name): _safe(entry, spoken, str(name)) for name, entry in value.items()}
     if isinstance(value, np.ndarray):
-        return _safe(value.tolist(), short, key)
+        return _safe(value.tolist(), spoken, key)
     if isinstance(value, list | tuple):
-        return [_safe(entry, short, key) for entry in value]
+        return [_safe(entry, spoken, key) for entry in value]
     if value is None or isinstance(value, bool | np.bool_):
         return None if value is None else bool(value)
     if isinstance(value, Integral):

@@ -5,12 +5,19 @@ import re
 from numbers import Integral, Real
 from typing import Any
 
+from markupsafe import Markup
+
 from unshortcut.audit.exhibits import Column
 from unshortcut.audit.measurement import Metric
+from unshortcut.data.tree import IMAGE_EXTENSIONS
 
 DASH = "–"
 """Where there is no number."""
 _PERCENT = "\N{NO-BREAK SPACE}%"
+_FOLDERS = re.compile(
+    rf"(?:[^\s/]+/)+(?=[^\s/]+\.(?:{'|'.join(sorted(IMAGE_EXTENSIONS))})\b)", re.IGNORECASE
+)
+"""Before the name of an image file."""
 _PERCENT_DIGITS, _FRACTION_DIGITS = 1, 3
 
 
@@ -77,6 +84,16 @@ def listed(names: list[str]) -> str:
 def prose(text: str) -> str:
     """A text whose lines do not break between a number and its `%`."""
     return re.sub(r"(?<=\d) %", _PERCENT, text)
+
+
+def breakable(text: str) -> Markup:
+    """A text whose lines may break within names of files, models and numbers."""
+    return Markup("<wbr>").join(re.split(r"(?<=[/_:@])(?=\w)", text))
+
+
+def without_folders(text: str) -> str:
+    """A text whose image files have lost their folders: `was a/b/c.png` says `was c.png`."""
+    return _FOLDERS.sub("", text)
 
 
 def shortened(name: str, most: int = 44) -> str:

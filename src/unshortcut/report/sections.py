@@ -1,13 +1,14 @@
 """A measurement's part of the page; what fails in one is said there, and the rest goes on."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from unshortcut.audit.exhibits import Plot
+from unshortcut.audit.exhibits import MODEL, Exhibit, Plot, Table
 from unshortcut.audit.findings import Entry, Findings
 from unshortcut.audit.measurement import Measurement
+from unshortcut.audit.plots import model_colours
 from unshortcut.report.comparison import Row, notes_of, rows_of
 from unshortcut.report.environment import ENVIRONMENT
 from unshortcut.report.gaps import Gap, gaps
@@ -66,14 +67,28 @@ def section(findings: Findings, name: str) -> Section:
         try:
             rows = rows_of(findings, name)
             exhibits = tuple(one.exhibits(results, findings.reference(name)))
+            if len(findings.models) == 1:
+                exhibits = tuple(_of_one_model(exhibit) for exhibit in exhibits)
             has_plots = any(isinstance(exhibit, Plot) for exhibit in exhibits)
             template = ENVIRONMENT.get_template("exhibits.html.j2")
-            shown = Markup(template.render(exhibits=exhibits))  # escaped by the template
+            shown = Markup(  # escaped by the template
+                template.render(exhibits=exhibits, colours=model_colours(findings.models))
+            )
         except Exception as error:  # a stranger's measurement may raise anything
             rows, has_plots = (), False
             failure = f"{type(error).__name__}: {error}"
     command = only(findings.command, name)
     return Section(one, dict(findings.entries[name]), shown, rows, has_plots, failure, command)
+
+
+def _of_one_model(exhibit: Exhibit) -> Exhibit:
+    """An exhibit without the name of its model, which the page has at its top."""
+    if not isinstance(exhibit, Table) or MODEL not in exhibit.columns:
+        return exhibit
+    kept = [at for at, column in enumerate(exhibit.columns) if column != MODEL]
+    columns = tuple(exhibit.columns[at] for at in kept)
+    rows = tuple(tuple(row[at] for at in kept) for row in exhibit.rows)
+    return replace(exhibit, columns=columns, rows=rows)
 
 
 def only(command: str, measurement: str) -> str:

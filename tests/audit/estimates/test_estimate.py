@@ -11,6 +11,13 @@ def test_a_share_has_wilsons_interval() -> None:
     found = Estimate.share(np.arange(50) < 15)
     expected = binomtest(15, 50).proportion_ci(method="wilson")
     assert (found.value, found.low, found.high) == pytest.approx((0.3, expected.low, expected.high))
+    assert Estimate.counted(15, 50) == found
+
+
+def test_of_nothing_there_is_no_share_and_no_mean() -> None:
+    none = np.array([], dtype=bool)
+    for nothing in (Estimate.counted(0, 0), Estimate.share(none), Estimate.mean(np.array([]))):
+        assert np.isnan([nothing.value, nothing.low, nothing.high]).all()
 
 
 def test_a_mean_has_the_interval_of_its_standard_error() -> None:

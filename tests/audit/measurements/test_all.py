@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from unshortcut.audit.exhibits import Plot, Table
 from unshortcut.audit.findings import Findings
 from unshortcut.audit.measurement import measurements
+from unshortcut.audit.plots import colour
 from unshortcut.audit.results import from_json, to_json
 from unshortcut.audit.run import examine
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
@@ -63,6 +65,37 @@ def test_it_shows_something_of_one_model_and_of_two(name: str, findings: Finding
     one, result = findings.measurements[name], findings.entries[name]["mine"].result
     assert one.exhibits({"mine": result}, None)
     assert one.exhibits({"mine": result, "other": result}, result)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_labels_and_titles_of_columns_begin_with_a_capital(name: str, findings: Findings) -> None:
+    one, result = findings.measurements[name], findings.entries[name]["mine"].result
+    labels = [metric.label for metric in one.metrics(result, None).values()]
+    tables = [shown for shown in one.exhibits({"Mine": result}, None) if isinstance(shown, Table)]
+    titles = [column.title for table in tables for column in table.columns]
+    for text in labels + titles:
+        assert text[0].isupper() or text == "r" or text.startswith("mCE"), text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_it_draws_of_a_model_has_the_models_colour(name: str, findings: Findings) -> None:
+    one, result = findings.measurements[name], findings.entries[name]["mine"].result
+    plots = [
+        shown
+        for shown in one.exhibits({"first": result, "mine": result}, None)
+        if isinstance(shown, Plot)
+    ]
+    traces = [
+        trace
+        for plot in plots
+        for trace in plot.figure["data"]
+        if trace["type"] != "heatmap" and "mine" in trace["name"]
+    ]
+    assert traces
+    for trace in traces:
+        assert colour("mine") in (
+            trace.get("line", {}).get("color"), trace.get("marker", {}).get("color"),
+        ), trace["name"]  # fmt: skip
 
 
 def test_no_two_measurements_share_a_place_or_a_metric() -> None:

@@ -1,30 +1,9 @@
-"""Estimates of counts and averages, of differences and means of such, and shares in words."""
+"""Differences and means of estimates."""
 
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unshortcut.audit.estimates.estimate import Estimate
-from unshortcut.audit.estimates.statistics import wilson
-
-
-def share(successes: int, n: int) -> Estimate:
-    """A counted share, with Wilson's interval; NaN where n is 0."""
-    return Estimate(successes / n if n else math.nan, *wilson(successes, n))
-
-
-def average(values: NDArray[np.float64], *, seed: int = 0) -> Estimate:
-    """The mean of values (n,), with a bootstrap interval; NaN where n is 0."""
-    if not len(values):
-        return Estimate(math.nan, math.nan, math.nan)
-    return Estimate.mean(values, seed=seed)
-
-
-def percent(value: float, digits: int = 0) -> str:
-    """A share in a sentence: `31 %`."""
-    return f"{100 * value:.{digits}f} %"
 
 
 def difference(first: Estimate, second: Estimate) -> Estimate:

@@ -1,5 +1,6 @@
 """A measured figure with its 95 % interval."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,13 +19,20 @@ class Estimate:
     high: float
 
     @classmethod
+    def counted(cls, successes: int, n: int) -> "Estimate":
+        """The share of n independent things that are so; NaN where n is 0."""
+        return cls(successes / n if n else math.nan, *wilson(successes, n))
+
+    @classmethod
     def share(cls, successes: NDArray[np.bool_]) -> "Estimate":
-        """Of independent things (n,) that are or are not so."""
-        return cls(float(successes.mean()), *wilson(int(successes.sum()), len(successes)))
+        """Of independent things (n,) that are or are not so; NaN where n is 0."""
+        return cls.counted(int(successes.sum()), len(successes))
 
     @classmethod
     def mean(cls, values: NDArray[np.float64], *, seed: int = 0) -> "Estimate":
-        """Of independent values (n,), by the bootstrap."""
+        """Of independent values (n,), by the bootstrap; NaN where n is 0."""
+        if not len(values):
+            return UNKNOWN
         return cls.of(lambda rows: float(values[rows].mean()), len(values), seed=seed)
 
     @classmethod
@@ -47,3 +55,7 @@ class Estimate:
     ) -> "Estimate":
         """Of a statistic of n independent things, given the places of those that count."""
         return cls(statistic(np.arange(n)), *bootstrap(statistic, n, seed=seed))
+
+
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
+"""Of nothing."""

@@ -14,6 +14,7 @@ from unshortcut.audit.neighbours import nearest
 from unshortcut.audit.plots import Bars, bars
 from unshortcut.audit.subjects.images import Prepared
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.probes.features import Features
 from unshortcut.progress import OnProgress
 
@@ -99,15 +100,12 @@ class Neighbours(Measurement[NeighboursResult]):
     ) -> dict[str, Metric]:
         if result.agreement is None:
             return {}
-        share = result.agreement.share
         return {
-            "neighbour_agreement": Metric(
-                "neighbours of the same class",
-                share.value,
-                share.low,
-                share.high,
+            "neighbour_agreement": Metric.of(
+                "Neighbours of the same class",
+                result.agreement.share,
                 better="higher",
-                note=f"{100 * result.agreement.chance:.0f} % by chance",
+                note=f"{percent(result.agreement.chance)} by chance",
             )
         }
 
@@ -131,7 +129,7 @@ class Neighbours(Measurement[NeighboursResult]):
         if result.agreement is None or not result.agreement.share.high < NOTICED:
             return None
         other = 1 - result.agreement.share.value
-        text = f"finds {100 * other:.0f} % of an image's nearest neighbours in other classes"
+        text = f"finds {percent(other)} of an image's nearest neighbours in other classes"
         return Finding(text, 0.3 * min(1.0, other / (1 - result.agreement.chance)))
 
 
@@ -176,10 +174,7 @@ def _query(images: Prepared, row: int, near: NDArray[np.int64]) -> Query:
 
 
 def _bars(found: Mapping[str, Agreement]) -> Plot:
-    series = {
-        name: Bars([one.share.value], [one.share.low], [one.share.high])
-        for name, one in found.items()
-    }
+    series = {name: Bars.of([one.share]) for name, one in found.items()}
     chance = next(iter(found.values())).chance
     return Plot(
         "Neighbours of the same class",

@@ -1,7 +1,7 @@
 """How alike a model finds an image and its shuffled patches (NSN, figures 2 and 3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from plotly.subplots import make_subplots
 from unshortcut.audit._pairs import KINDS, Cosines
 from unshortcut.audit.errors import NotApplicable
 from unshortcut.audit.estimates.estimate import Estimate
-from unshortcut.audit.exhibits import Column, Exhibit, Note, Plot, Table
+from unshortcut.audit.exhibits import MODEL, Column, Exhibit, Note, Plot, Table, interval
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.plots import colour, plain
 from unshortcut.audit.similarity import EDGES, Distribution, pair_similarities
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.progress import OnProgress
 
 MOST = 256
@@ -95,11 +96,9 @@ class Similarity(Measurement[PairsResult]):
 
     def metrics(self, result: PairsResult, baseline: PairsResult | None) -> dict[str, Metric]:
         likeness = {
-            f"similarity_{kind}_likeness": Metric(
-                f"likeness of {_TITLES[kind]}",
-                found.value,
-                found.low,
-                found.high,
+            f"similarity_{kind}_likeness": Metric.of(
+                f"Likeness of {_TITLES[kind]}",
+                found,
                 better="lower",
                 headline=kind == "patch",
                 note="0 % is as unlike as another image, 100 % as alike as another view",
@@ -107,13 +106,8 @@ class Similarity(Measurement[PairsResult]):
             for kind, found in result.likeness.items()
         }
         means = {
-            f"similarity_{kind}": Metric(
-                f"cosine with {_TITLES[kind]}",
-                pairs.mean.value,
-                pairs.mean.low,
-                pairs.mean.high,
-                percent=False,
-                headline=False,
+            f"similarity_{kind}": Metric.of(
+                f"Cosine with {_TITLES[kind]}", pairs.mean, percent=False, headline=False
             )
             for kind, pairs in result.kinds.items()
         }
@@ -146,7 +140,7 @@ class Similarity(Measurement[PairsResult]):
         if found.low > 1:
             text = f"finds {shuffled} more alike than {view}"
         else:
-            text = f"finds {shuffled} {100 * found.value:.0f} % as alike as {view}"
+            text = f"finds {shuffled} {percent(found.value)} as alike as {view}"
         return Finding(text, 0.6 * min(1.0, found.value))
 
 
@@ -178,16 +172,16 @@ def _histograms(results: Mapping[str, PairsResult]) -> dict[str, Any]:
     )
     centres = ((EDGES[1:] + EDGES[:-1]) / 2).tolist()
     for row, kind in enumerate(KINDS, start=1):
-        for place, (name, result) in enumerate(results.items()):
+        for name, result in results.items():
             counts = np.array(result.kinds[kind].distribution.histogram)
             figure.add_scatter(
                 x=centres,
                 y=(counts / counts.sum()).tolist(),
                 name=name,
-                legendgroup=str(place),
+                legendgroup=name,
                 showlegend=row == 1,
                 mode="lines",
-                line={"color": colour(place), "shape": "hvh"},
+                line={"color": colour(name), "shape": "hvh"},
                 fill="tozeroy",
                 hovertemplate="%{x:.2f}: %{y:.1%}",
                 row=row,
@@ -200,19 +194,21 @@ def _histograms(results: Mapping[str, PairsResult]) -> dict[str, Any]:
 
 
 def _table(results: Mapping[str, PairsResult]) -> Table:
-    columns = [Column("pair")]
-    for name in results:
-        columns += [
-            Column(f"{name}: mean", tip="of the cosines"),
-            Column(f"{name}: low", tip="of the 95 % interval of the mean"),
-            Column(f"{name}: high", tip="of the 95 % interval of the mean"),
-            Column(f"{name}: spread", tip="standard deviation of the cosines"),
-        ]
-    rows = []
-    for kind in KINDS:
-        cells: list[str | float] = [_TITLES[kind]]
-        for result in results.values():
-            pairs = result.kinds[kind]
-            cells += [pairs.mean.value, pairs.mean.low, pairs.mean.high, pairs.distribution.std]
-        rows.append(tuple(cells))
-    return Table("Mean cosines", tuple(columns), tuple(rows))
+    columns = (
+        Column("Pair"),
+        MODEL,
+        Column("Mean", tip="of the cosines"),
+        *interval("mean"),
+        Column("Spread", tip="standard deviation of the cosines"),
+    )
+    rows = tuple(
+        (
+            _TITLES[kind],
+            name,
+            *astuple(result.kinds[kind].mean),
+            result.kinds[kind].distribution.std,
+        )
+        for kind in KINDS
+        for name, result in results.items()
+    )
+    return Table("Mean cosines", columns, rows)

@@ -17,6 +17,7 @@ import timm.data
 from numpy.typing import NDArray
 
 from unshortcut.audit.errors import NotApplicable
+from unshortcut.audit.words import some
 from unshortcut.errors import UsageError
 
 Aggregate = Literal["mean", "sum"]
@@ -114,7 +115,7 @@ def select(
     found = {name: members for name, members in places.items() if members}
     if len(found) < 2:
         raise NotApplicable(
-            f"the model's classes ({_some(native)}) and those of the images ({_some(names)}) "
+            f"the model's classes ({some(native)}) and those of the images ({some(names)}) "
             "have fewer than two in common; a mapping file (--mapping) can match them"
         )
     missing = tuple(name for name in names if name not in found)
@@ -191,7 +192,7 @@ class _Outputs:
             odd = mapping[name][mapped.index(None)]
             raise UsageError(
                 f"the mapping gives '{odd}' for '{name}', and the model has no such class: "
-                f"it has {len(self.native)}, {_some(self.native)}"
+                f"it has {len(self.native)}, {some(self.native)}"
             )
         if name in self.exact:
             return self.exact[name]
@@ -251,10 +252,6 @@ def _by_name(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
 def _plain(name: str) -> str:
     """Without case and punctuation, unless there is nothing else."""
     return "".join(character for character in name.lower() if character.isalnum()) or name
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
 def _from_json(text: str, path: Path) -> dict[str, tuple[str, ...]]:

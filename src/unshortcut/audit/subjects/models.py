@@ -7,7 +7,7 @@ from unshortcut.methods.looc import LooCSettings
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.probes.spaces import required_spaces
 from unshortcut.recipes.load import load_recipe
-from unshortcut.result import public_name
+from unshortcut.result import public_name, told_apart
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.projection import is_run
 from unshortcut.training.spaces import load_spaces
@@ -17,12 +17,11 @@ Model = str | Path | LoadedModel
 
 def by_name(models: Sequence[Model]) -> dict[str, Model]:
     """Models by what the user calls them; a number tells those apart that share a name."""
-    found: dict[str, Model] = {}
-    for model in models:
-        name = model.name if isinstance(model, LoadedModel) else public_name(str(model))
-        repeats = sum(other == name or other.startswith(f"{name} (") for other in found)
-        found[f"{name} ({repeats + 1})" if repeats else name] = model
-    return found
+    names = [
+        model.name if isinstance(model, LoadedModel) else public_name(str(model))
+        for model in models
+    ]
+    return dict(zip(told_apart(names), models, strict=True))
 
 
 def load_with_spaces(model: Model) -> LoadedModel:

@@ -12,12 +12,12 @@ from unshortcut.audit.measurement import Input
 from unshortcut.audit.subjects.conflict import Conflict, open_conflict
 from unshortcut.audit.subjects.hierarchy import read_hierarchy
 from unshortcut.audit.subjects.images import half_of_each
+from unshortcut.data.naming import Data, by_short_name, data_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.source import ImageSource, Subset
 from unshortcut.errors import UnshortcutError, UsageError
 from unshortcut.result import public_name
 
-Data = str | Path | ImageSource
 T = TypeVar("T")
 MEASURED = ("test", "val")
 """Splits that are measured on, the first that there is."""
@@ -57,8 +57,9 @@ def open_images(data: Data, train: Data | None) -> Images:
     """The `test` split, or else `val`, or else all; `train` is what a readout is fitted on."""
     name = data_name(data)
     if isinstance(data, ImageSource):
-        fit = None if train is None else open_data(train)
-        return _apart(Images(name, data, fit, data_name(train)))
+        if train is None:
+            return Images(name, data, None, "")
+        return _apart(Images(name, data, open_data(train), data_name(train)))
     spec = DataSpec.parse(data)
     known = splits(spec.where)
     chosen = spec.split or next((split for split in MEASURED if split in known), None)
@@ -80,13 +81,6 @@ def _apart(images: Images) -> Images:
             f"a readout cannot be measured on the images that it was fitted on: '{images.fit_name}'"
         )
     return images
-
-
-def data_name(data: Data | None) -> str:
-    """What a user calls the data, without folders that only its owner knows."""
-    if data is None:
-        return ""
-    return type(data).__name__ if isinstance(data, ImageSource) else public_name(str(data))
 
 
 @dataclass(frozen=True)
@@ -127,7 +121,7 @@ def open_given(
             faults[needed] = str(error)
             return None
 
-    named = shifts if isinstance(shifts, Mapping) else _by_name(shifts)
+    named = shifts if isinstance(shifts, Mapping) else by_short_name(shifts)
     opened: dict[str, ImageSource] = {}
     for name, spec in named.items():
         try:
@@ -137,7 +131,7 @@ def open_given(
             warnings.warn(f"the shift '{name}' is left out: {error}", stacklevel=2)
     lost = [f"{name} (could not be opened)" for name in named if name not in opened]
     names = {
-        "conflict": data_name(conflict),
+        "conflict": "" if conflict is None else data_name(conflict),
         "shift": ", ".join([*opened, *lost]),
         "hierarchy": "" if hierarchy is None else public_name(str(hierarchy)),
     }
@@ -148,20 +142,3 @@ def open_given(
         faults,
         {key: name for key, name in names.items() if name},
     )
-
-
-def _by_name(shifts: Sequence[Data]) -> dict[str, Data]:
-    """By their short names; a number tells those apart that share one."""
-    found: dict[str, Data] = {}
-    for spec in shifts:
-        name = _short(spec)
-        repeats = sum(other == name or other.startswith(f"{name} (") for other in found)
-        found[f"{name} ({repeats + 1})" if repeats else name] = spec
-    return found
-
-
-def _short(spec: Data) -> str:
-    if isinstance(spec, ImageSource):
-        return type(spec).__name__
-    parsed = DataSpec.parse(spec)
-    return parsed.split or Path(parsed.where).stem

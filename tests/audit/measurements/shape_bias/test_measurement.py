@@ -160,10 +160,10 @@ def test_of_many_classes_the_plot_has_both_ends() -> None:
 def test_coverage_and_both_accuracies_stand_beside_the_bias() -> None:
     overall, classes = shown(Table, result(), result(81, 19))
     row = dict(zip([column.title for column in overall.columns], overall.rows[0], strict=True))
-    assert row["model"] == "a" and row["shape bias"] == pytest.approx(0.24)
-    assert row["coverage"] == pytest.approx(2 / 3)
-    assert (row["shape"], row["texture"], row["conflicts"]) == (24, 76, 150)
-    assert row["accuracy, shape label"] == pytest.approx(0.16)
+    assert row["Model"] == "a" and row["Shape bias"] == pytest.approx(0.24)
+    assert row["Coverage"] == pytest.approx(2 / 3)
+    assert (row["Shape"], row["Texture"], row["Conflicts"]) == (24, 76, 150)
+    assert row["Accuracy, shape label"] == pytest.approx(0.16)
     assert len(classes.rows) == 6 and classes.folded
     bars = shown(Plot, result())[1].figure["data"][0]
     assert list(bars["y"]) == pytest.approx([0.16, 76 / 150])

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimates.contrasts import percent, share
 from unshortcut.audit.estimates.estimate import Estimate
-from unshortcut.audit.exhibits import Cell, Column, Exhibit, Note, Plot, Table
+from unshortcut.audit.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.measurements.coarse.accuracy import CoarseResult, choices, coarse_accuracy
 from unshortcut.audit.plots import Bars, bars
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent, some
 from unshortcut.progress import OnProgress
 
 FEW = 20
@@ -49,7 +49,7 @@ class Coarse(Measurement[CoarseResult]):
         if len(missing) == len(subject.classes):
             raise NotApplicable(
                 "the hierarchy has none of the data's classes "
-                f"(it has {_some(list(subject.hierarchy))}; the data have {_some(missing)})"
+                f"(it has {some(list(subject.hierarchy))}; the data have {some(missing)})"
             )
         named = {kind for kind in chosen.coarse if kind is not None}
         if len(named) == 1 and None not in chosen.coarse:
@@ -76,32 +76,24 @@ class Coarse(Measurement[CoarseResult]):
         fine, coarse, summed, within = _estimates(result)
         n = f"{result.images} images"
         return {
-            "coarse_accuracy": Metric(
-                "coarse accuracy", coarse.value, coarse.low, coarse.high, better="higher", note=n
-            ),
-            "fine_accuracy": Metric(
-                "fine accuracy",
-                fine.value,
-                fine.low,
-                fine.high,
+            "coarse_accuracy": Metric.of("Coarse accuracy", coarse, better="higher", note=n),
+            "fine_accuracy": Metric.of(
+                "Fine accuracy",
+                fine,
                 better="higher",
                 headline=False,
                 note=f"{n}, among {result.choices} classes",
             ),
-            "coarse_accuracy_summed": Metric(
-                "coarse accuracy by summed probability",
-                summed.value,
-                summed.low,
-                summed.high,
+            "coarse_accuracy_summed": Metric.of(
+                "Coarse accuracy by summed probability",
+                summed,
                 better="higher",
                 headline=False,
                 note=n,
             ),
-            "errors_within_coarse": Metric(
-                "errors inside the coarse class",
-                within.value,
-                within.low,
-                within.high,
+            "errors_within_coarse": Metric.of(
+                "Errors inside the coarse class",
+                within,
                 note=f"of {result.errors} errors; {percent(result.within_by_chance)} by chance"
                 if result.errors
                 else "no errors",
@@ -112,15 +104,7 @@ class Coarse(Measurement[CoarseResult]):
         self, results: Mapping[str, CoarseResult], baseline: CoarseResult | None
     ) -> Sequence[Exhibit]:
         """The accuracies as bars and numbers, each coarse class, and what was left out."""
-        figures = {name: _estimates(result) for name, result in results.items()}
-        series = {
-            name: Bars(
-                [one.value for one in ends[:3]],
-                [one.low for one in ends[:3]],
-                [one.high for one in ends[:3]],
-            )
-            for name, ends in figures.items()
-        }
+        series = {name: Bars.of(_estimates(result)[:3]) for name, result in results.items()}
         groups = ("fine", "coarse", "coarse, summed")
         return [
             Plot(
@@ -157,23 +141,23 @@ class Coarse(Measurement[CoarseResult]):
 def _estimates(result: CoarseResult) -> tuple[Estimate, Estimate, Estimate, Estimate]:
     """Fine, coarse, coarse by summed probability, and errors inside."""
     return (
-        share(result.fine_right, result.images),
-        share(result.coarse_right, result.images),
-        share(result.summed_right, result.images),
-        share(result.errors_within, result.errors),
+        Estimate.counted(result.fine_right, result.images),
+        Estimate.counted(result.coarse_right, result.images),
+        Estimate.counted(result.summed_right, result.images),
+        Estimate.counted(result.errors_within, result.errors),
     )
 
 
 def _summary(results: Mapping[str, CoarseResult]) -> Table:
     columns = (
-        Column("model"),
-        Column("fine accuracy", percent=True),
-        Column("coarse accuracy", percent=True, tip="by the coarse class of the fine decision"),
-        Column("coarse, summed", percent=True, tip="by the summed probability of fine classes"),
-        Column("errors inside", percent=True, tip="share of the errors that stay inside"),
-        Column("by chance", percent=True, tip="errors inside if every wrong class were as likely"),
-        Column("errors"),
-        Column("images"),
+        MODEL,
+        Column("Fine accuracy", percent=True),
+        Column("Coarse accuracy", percent=True, tip="by the coarse class of the fine decision"),
+        Column("Coarse, summed", percent=True, tip="by the summed probability of fine classes"),
+        Column("Errors inside", percent=True, tip="share of the errors that stay inside"),
+        Column("By chance", percent=True, tip="errors inside if every wrong class were as likely"),
+        Column("Errors"),
+        Column("Images"),
     )
     rows: list[tuple[Cell, ...]] = []
     for name, result in results.items():
@@ -184,13 +168,13 @@ def _summary(results: Mapping[str, CoarseResult]) -> Table:
 
 def _by_class(results: Mapping[str, CoarseResult]) -> Table:
     columns = (
-        Column("coarse class"),
-        Column("model"),
-        Column("fine classes", tip="that can be decided for"),
-        Column("fine accuracy", percent=True),
-        Column("coarse accuracy", percent=True),
-        Column("errors inside", percent=True, tip="share of the errors that stay inside"),
-        Column("images"),
+        Column("Coarse class"),
+        MODEL,
+        Column("Fine classes", tip="that can be decided for"),
+        Column("Fine accuracy", percent=True),
+        Column("Coarse accuracy", percent=True),
+        Column("Errors inside", percent=True, tip="share of the errors that stay inside"),
+        Column("Images"),
     )
     rows = tuple(
         (
@@ -199,7 +183,7 @@ def _by_class(results: Mapping[str, CoarseResult]) -> Table:
             one.classes,
             one.fine_right / one.images,
             one.coarse_right / one.images,
-            share(one.coarse_right - one.fine_right, one.images - one.fine_right).value,
+            Estimate.counted(one.coarse_right - one.fine_right, one.images - one.fine_right).value,
             one.images,
         )
         for name, result in results.items()
@@ -215,7 +199,7 @@ def _notes(results: Mapping[str, CoarseResult]) -> list[Note]:
             notes.append(
                 Note(
                     f"The hierarchy lacks {len(missing)} of the data's classes: "
-                    f"{_some(missing, 20)}. Their images are not counted; a decision for one of "
+                    f"{some(missing, 20)}. Their images are not counted; a decision for one of "
                     f"them is an error outside every coarse class ({', '.join(names)}).",
                     warning=True,
                 )
@@ -228,7 +212,3 @@ def _by_missing(results: Mapping[str, CoarseResult]) -> dict[tuple[str, ...], li
     for name, result in results.items():
         found.setdefault(result.missing, []).append(name)
     return found
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from unshortcut.audit.estimates.contrasts import percent
 from unshortcut.audit.exhibits import Exhibit
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.measurements.confidence.calibration import BINS
 from unshortcut.audit.measurements.confidence.certainty import SURE, ConfidenceResult, confidence_of
 from unshortcut.audit.measurements.confidence.exhibits import confidence_exhibits
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.progress import OnProgress
 
 MANY, FEW = 0.2, 20
@@ -68,73 +68,56 @@ class Confidence(Measurement[ConfidenceResult]):
         self, result: ConfidenceResult, baseline: ConfidenceResult | None
     ) -> dict[str, Metric]:
         """Accuracy, calibration and sure errors are the headlines."""
-        accuracy, sure = result.accuracy, result.sure_errors
-        right, wrong = result.confidence_right, result.confidence_wrong
-        entropy, likelihood = result.entropy_right, result.negative_log_likelihood
-        score = result.brier
         among = f"among {result.classes} classes"
-        chance = (
-            f"{percent(result.calibration_error_by_chance, 1)} is chance on {result.images} images"
-        )
+        chance = percent(result.calibration_error_by_chance, 1)
         return {
-            "accuracy": Metric(
-                "accuracy",
-                accuracy.value,
-                accuracy.low,
-                accuracy.high,
+            "accuracy": Metric.of(
+                "Accuracy",
+                result.accuracy,
                 better="higher",
                 note=f"{result.images} images, {among}",
             ),
             "calibration_error": Metric(
-                "calibration error", result.calibration_error, better="lower", note=chance
+                "Calibration error",
+                result.calibration_error,
+                better="lower",
+                note=f"{chance} is chance on {result.images} images",
             ),
-            "sure_errors": Metric(
-                f"errors with a confidence above {percent(SURE)}",
-                sure.value,
-                sure.low,
-                sure.high,
+            "sure_errors": Metric.of(
+                f"Errors with a confidence above {percent(SURE)}",
+                result.sure_errors,
                 better="lower",
                 note=f"of {result.errors} errors",
             ),
-            "confidence_right": Metric(
-                "confidence where right", right.value, right.low, right.high, headline=False
+            "confidence_right": Metric.of(
+                "Confidence where right", result.confidence_right, headline=False
             ),
-            "confidence_wrong": Metric(
-                "confidence where wrong", wrong.value, wrong.low, wrong.high, headline=False
+            "confidence_wrong": Metric.of(
+                "Confidence where wrong", result.confidence_wrong, headline=False
             ),
-            "entropy_right": Metric(
-                "entropy where right, in nats",
-                entropy.value,
-                entropy.low,
-                entropy.high,
+            "entropy_right": Metric.of(
+                "Entropy where right, in nats",
+                result.entropy_right,
                 percent=False,
                 headline=False,
                 note=among,
             ),
             "max_calibration_error": Metric(
-                "largest calibration error of a bin",
+                "Largest calibration error of a bin",
                 result.max_calibration_error,
                 better="lower",
                 headline=False,
             ),
-            "negative_log_likelihood": Metric(
-                "negative log-likelihood, in nats",
-                likelihood.value,
-                likelihood.low,
-                likelihood.high,
+            "negative_log_likelihood": Metric.of(
+                "Negative log-likelihood, in nats",
+                result.negative_log_likelihood,
                 percent=False,
                 better="lower",
                 headline=False,
                 note=among,
             ),
-            "brier": Metric(
-                "Brier's score",
-                score.value,
-                score.low,
-                score.high,
-                percent=False,
-                better="lower",
-                headline=False,
+            "brier": Metric.of(
+                "Brier's score", result.brier, percent=False, better="lower", headline=False
             ),
         }
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.audit.estimates.contrasts import average, share
 from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.measurements.confidence.calibration import (
     Bin,
@@ -69,13 +68,14 @@ class ConfidenceResult:
 
     @property
     def accuracy(self) -> Estimate:
-        return share(sum(self.right), self.images)
+        return Estimate.counted(sum(self.right), self.images)
 
     @property
     def sure_errors(self) -> Estimate:
         """The share of errors whose confidence is above `SURE`."""
         decisions = zip(self.confidences, self.right, strict=True)
-        return share(sum(sure > SURE and not right for sure, right in decisions), self.errors)
+        sure = sum(confidence > SURE and not right for confidence, right in decisions)
+        return Estimate.counted(sure, self.errors)
 
 
 def confidence_of(
@@ -102,12 +102,14 @@ def confidence_of(
         calibration_error=expected_error(bins),
         calibration_error_by_chance=expected_error_by_chance(confidence, seed=seed),
         max_calibration_error=largest_error(bins),
-        negative_log_likelihood=average(negative_log_likelihood(probabilities, labels), seed=seed),
-        brier=average(brier(probabilities, labels), seed=seed),
-        confidence=average(confidence, seed=seed),
-        confidence_right=average(confidence[right], seed=seed),
-        confidence_wrong=average(confidence[~right], seed=seed),
-        entropy_right=average(uncertainty[right], seed=seed),
+        negative_log_likelihood=Estimate.mean(
+            negative_log_likelihood(probabilities, labels), seed=seed
+        ),
+        brier=Estimate.mean(brier(probabilities, labels), seed=seed),
+        confidence=Estimate.mean(confidence, seed=seed),
+        confidence_right=Estimate.mean(confidence[right], seed=seed),
+        confidence_wrong=Estimate.mean(confidence[~right], seed=seed),
+        entropy_right=Estimate.mean(uncertainty[right], seed=seed),
         index=tuple(index.tolist()),
         right=tuple(right.tolist()),
         confidences=tuple(confidence.round(DIGITS).tolist()),
@@ -133,7 +135,7 @@ def where_all_are_right(results: Mapping[str, ConfidenceResult]) -> dict[str, Ag
     common = sorted(set.intersection(*(set(own) for own in rows.values())))
 
     def over(name: str, values: Sequence[float]) -> Estimate:
-        return average(np.array([values[rows[name][at]] for at in common], dtype=np.float64))
+        return Estimate.mean(np.array([values[rows[name][at]] for at in common], dtype=np.float64))
 
     return {
         name: Agreed(len(common), over(name, result.confidences), over(name, result.entropies))

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import astuple
 
-from unshortcut.audit.estimates.contrasts import percent
-from unshortcut.audit.exhibits import Column, Exhibit, Note, Plot, Table
+from unshortcut.audit.exhibits import MODEL, Column, Exhibit, Note, Plot, Table, interval
 from unshortcut.audit.measurements.confidence.calibration import BINS
 from unshortcut.audit.measurements.confidence.certainty import (
     SURE,
@@ -12,6 +12,7 @@ from unshortcut.audit.measurements.confidence.certainty import (
     where_all_are_right,
 )
 from unshortcut.audit.measurements.confidence.plots import confidence_histogram, reliability_plot
+from unshortcut.audit.words import percent
 
 Results = Mapping[str, ConfidenceResult]
 """By model."""
@@ -41,15 +42,15 @@ def confidence_exhibits(results: Results) -> list[Exhibit]:
 
 def _accuracy(results: Results) -> Table:
     columns = (
-        Column("model"),
-        Column("accuracy", percent=True),
-        Column("confidence", percent=True, tip="mean over all images"),
-        Column("where right", percent=True, tip="mean confidence of right decisions"),
-        Column("where wrong", percent=True, tip="mean confidence of wrong decisions"),
-        Column("entropy where right", digits=2, tip="in nats"),
-        Column("errors"),
-        Column("sure errors", percent=True, tip=f"errors with a confidence above {percent(SURE)}"),
-        Column("images"),
+        MODEL,
+        Column("Accuracy", percent=True),
+        Column("Confidence", percent=True, tip="mean over all images"),
+        Column("Where right", percent=True, tip="mean confidence of right decisions"),
+        Column("Where wrong", percent=True, tip="mean confidence of wrong decisions"),
+        Column("Entropy where right", digits=2, tip="in nats"),
+        Column("Errors"),
+        Column("Sure errors", percent=True, tip=f"errors with a confidence above {percent(SURE)}"),
+        Column("Images"),
     )
     rows = tuple(
         (
@@ -73,25 +74,19 @@ def _accuracy(results: Results) -> Table:
 
 def _agreed(results: Results) -> Table:
     columns = (
-        Column("model"),
-        Column("confidence", percent=True),
-        Column("from", percent=True, tip="lower end of the 95 % interval of the confidence"),
-        Column("to", percent=True, tip="upper end of the 95 % interval of the confidence"),
-        Column("entropy", digits=2, tip="in nats"),
-        Column("from", digits=2, tip="lower end of the 95 % interval of the entropy"),
-        Column("to", digits=2, tip="upper end of the 95 % interval of the entropy"),
-        Column("at most", digits=2, tip="ln K, the entropy of no decision at all"),
+        MODEL,
+        Column("Confidence", percent=True),
+        *interval("confidence", percent=True),
+        Column("Entropy", digits=2, tip="in nats"),
+        *interval("entropy", digits=2),
+        Column("At most", digits=2, tip="ln K, the entropy of no decision at all"),
     )
     found = where_all_are_right(results)
     rows = tuple(
         (
             name,
-            one.confidence.value,
-            one.confidence.low,
-            one.confidence.high,
-            one.entropy.value,
-            one.entropy.low,
-            one.entropy.high,
+            *astuple(one.confidence),
+            *astuple(one.entropy),
             math.log(results[name].classes),
         )
         for name, one in found.items()
@@ -107,15 +102,15 @@ def _agreed(results: Results) -> Table:
 
 def _calibration(results: Results) -> Table:
     columns = (
-        Column("model"),
-        Column("calibration error", percent=True),
+        MODEL,
+        Column("Calibration error", percent=True),
         Column(
-            "by chance",
+            "By chance",
             percent=True,
             tip="what a perfectly calibrated model with these confidences would show",
         ),
-        Column("largest", percent=True, tip="calibration error of the worst bin"),
-        Column("negative log-likelihood", tip="in nats"),
+        Column("Largest", percent=True, tip="calibration error of the worst bin"),
+        Column("Negative log-likelihood", tip="in nats"),
         Column("Brier's score"),
     )
     rows = tuple(

@@ -21,7 +21,7 @@ def reliability_plot(models: Mapping[str, Sequence[Bin]]) -> dict[str, Any]:
         name="as sure as right",
         hoverinfo="skip",
     )
-    for place, (name, bins) in enumerate(models.items()):
+    for name, bins in models.items():
         filled = [one for one in bins if one.count]
         most = max(one.count for one in filled)
         ends = [wilson(one.right, one.count) for one in filled]
@@ -30,7 +30,7 @@ def reliability_plot(models: Mapping[str, Sequence[Bin]]) -> dict[str, Any]:
             y=[one.accuracy for one in filled],
             name=name,
             mode="lines+markers",
-            line={"color": colour(place), "width": 1},
+            line={"color": colour(name), "width": 1},
             marker={"size": [5 + 13 * (one.count / most) ** 0.5 for one in filled]},
             error_y={
                 "type": "data",
@@ -41,7 +41,7 @@ def reliability_plot(models: Mapping[str, Sequence[Bin]]) -> dict[str, Any]:
                 ],
                 "thickness": 1,
                 "width": 3,
-                "color": colour(place),
+                "color": colour(name),
             },
             customdata=[[one.right, one.count] for one in filled],
             hovertemplate="confidence %{x:.1%}: right in %{y:.1%}, "
@@ -56,7 +56,7 @@ def reliability_plot(models: Mapping[str, Sequence[Bin]]) -> dict[str, Any]:
 def confidence_histogram(models: Mapping[str, Sequence[Bin]]) -> dict[str, Any]:
     """Shares of a model's decisions by confidence: right ones solid, wrong ones dotted."""
     figure = go.Figure()
-    for place, (name, bins) in enumerate(models.items()):
+    for name, bins in models.items():
         total = sum(one.count for one in bins)
         for kind, dash in (("right", "solid"), ("wrong", "dot")):
             counts = [one.right if kind == "right" else one.count - one.right for one in bins]
@@ -65,7 +65,7 @@ def confidence_histogram(models: Mapping[str, Sequence[Bin]]) -> dict[str, Any]:
                 y=[count / total for count in counts],
                 name=f"{name}, {kind}",
                 mode="lines",
-                line={"color": colour(place), "dash": dash, "shape": "hvh"},
+                line={"color": colour(name), "dash": dash, "shape": "hvh"},
                 customdata=[
                     [one.low, one.high, count] for one, count in zip(bins, counts, strict=True)
                 ],

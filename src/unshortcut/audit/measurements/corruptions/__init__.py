@@ -7,7 +7,6 @@ import timm.data
 from numpy.typing import NDArray
 
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Exhibit, Picture, picture
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.measurements.corruptions.accuracy import (
@@ -117,34 +116,42 @@ class Corruptions(Measurement[CorruptionsResult]):
         against = "AlexNet" if baseline is None else "the baseline"
         unlike = foreign(result.conditions) if baseline is None else flawless(baseline)
         fifteen = "; ".join(part for part in (DRAWN, unlike) if part)
-        shares = {
-            "corruption_accuracy": _share("accuracy under corruptions", result.corrupted, True),
-            "corruption_accuracy_severe": _share(
-                f"accuracy under corruptions of severity {SEVERE} and above", result.severe
+        accuracies = {
+            "corruption_accuracy": ("Accuracy under corruptions", result.corrupted),
+            "corruption_accuracy_severe": (
+                f"Accuracy under corruptions of severity {SEVERE} and above",
+                result.severe,
             ),
         } | {
-            f"corruption_accuracy_{group}": _share(f"accuracy under {_said(group)}", found)
+            f"corruption_accuracy_{group}": (f"Accuracy under {_said(group)}", found)
             for group, found in result.groups.items()
         }
-        return shares | {
-            "corruption_drop": _error("accuracy lost under corruptions", result.drop, True),
-            "mce": _error(
+        return {
+            name: Metric.of(label, found, better="higher", headline=name == "corruption_accuracy")
+            for name, (label, found) in accuracies.items()
+        } | {
+            "corruption_drop": Metric.of(
+                "Accuracy lost under corruptions", result.drop, better="lower"
+            ),
+            "mce": Metric.of(
                 f"mCE against {against}",
                 mean_corruption_error(result, baseline, NAMES),
-                True,
-                fifteen,
+                better="lower",
+                note=fifteen,
             ),
-            "mce_13": _error(
+            "mce_13": Metric.of(
                 f"mCE against {against}, without snow and frost",
                 mean_corruption_error(result, baseline, COMPARABLE),
-                result.conditions.alexnets,
-                unlike,
+                better="lower",
+                headline=result.conditions.alexnets,
+                note=unlike,
             ),
-            "relative_mce": _error(
-                f"relative mCE against {against}",
+            "relative_mce": Metric.of(
+                f"Relative mCE against {against}",
                 relative_mean_corruption_error(result, baseline, NAMES),
-                False,
-                fifteen,
+                better="lower",
+                headline=False,
+                note=fifteen,
             ),
         }
 
@@ -187,16 +194,6 @@ def _pictures(images: Prepared, settings: Settings) -> list[Picture]:
         for name in NAMES
     ]
     return [picture(pixels, images.identity(0)), *made]
-
-
-def _share(label: str, found: Estimate, headline: bool = False) -> Metric:
-    return Metric(label, found.value, found.low, found.high, better="higher", headline=headline)
-
-
-def _error(label: str, found: Estimate, headline: bool, note: str = "") -> Metric:
-    return Metric(
-        label, found.value, found.low, found.high, better="lower", headline=headline, note=note
-    )
 
 
 def _said(group: str) -> str:

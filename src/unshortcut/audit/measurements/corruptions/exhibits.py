@@ -86,15 +86,10 @@ def _notes(
 
 
 def _by_severity(results: Results) -> Plot:
-    lines = {}
-    for name, result in results.items():
-        points = [result.clean, *result.by_severity]
-        lines[name] = Curve(
-            [0, *LEVELS],
-            [one.value for one in points],
-            [one.low for one in points],
-            [one.high for one in points],
-        )
+    lines = {
+        name: Curve.of([0, *LEVELS], [result.clean, *result.by_severity])
+        for name, result in results.items()
+    }
     return Plot(
         "Accuracy by severity",
         curves(lines, "severity (0: clean)", "accuracy"),
@@ -103,12 +98,9 @@ def _by_severity(results: Results) -> Plot:
 
 
 def _by_group(results: Results) -> Plot:
-    series = {}
-    for name, result in results.items():
-        shown = [result.clean, *result.groups.values()]
-        series[name] = Bars(
-            [one.value for one in shown], [one.low for one in shown], [one.high for one in shown]
-        )
+    series = {
+        name: Bars.of([result.clean, *result.groups.values()]) for name, result in results.items()
+    }
     return Plot(
         "Accuracy by group",
         bars(["clean", *GROUPS], series, "accuracy"),
@@ -139,12 +131,13 @@ def _table(results: Results, baseline: CorruptionsResult | None) -> Table:
     reference = reference_errors(baseline, NAMES)
     groups = {name: group for group, names in GROUPS.items() for name in names}
     whose = "AlexNet's" if baseline is None else "the baseline's"
-    columns = [Column("corruption"), Column("group")]
+    columns = [Column("Corruption"), Column("Group")]
     cells: list[list[Cell]] = [[plainly(name), groups[name]] for name in NAMES]
     for name, result in results.items():
+        titles = ("Accuracy", "CE") if len(results) == 1 else (f"{name}: accuracy", f"{name}: CE")
         columns += [
-            Column(f"{name}: accuracy", percent=True, tip="mean over the five severities"),
-            Column(f"{name}: CE", percent=True, tip=f"error over {whose}"),
+            Column(titles[0], percent=True, tip="mean over the five severities"),
+            Column(titles[1], percent=True, tip=f"error over {whose}"),
         ]
         ratios = corruption_errors(result.errors(NAMES).mean(axis=0), reference)
         for row, corruption, ratio in zip(cells, NAMES, ratios.tolist(), strict=True):

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimates.contrasts import difference, mean, percent
+from unshortcut.audit.estimates.contrasts import difference, mean
 from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Exhibit
 from unshortcut.audit.measurement import Finding, Measurement, Metric
@@ -17,6 +16,7 @@ from unshortcut.audit.measurements.domain_shift.accuracy import (
 from unshortcut.audit.measurements.domain_shift.exhibits import shift_exhibits
 from unshortcut.audit.subjects.passes import part_of
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.progress import OnProgress
 
 MUCH = 0.5
@@ -65,28 +65,28 @@ class DomainShift(Measurement[DomainShiftResult]):
         found = {}
         shifted = [one.shifted.accuracy for one in result.measured]
         several = f"mean of {len(shifted)} shifts" if len(shifted) > 1 else result.measured[0].name
-        found["shift_accuracy"] = _metric(
-            "accuracy under shift", mean(shifted, independent=True), "higher", note=several
+        found["shift_accuracy"] = Metric.of(
+            "Accuracy under shift", mean(shifted, independent=True), better="higher", note=several
         )
         compared = [one for one in result.measured if one.inside is not None]
         if compared:
             note = f"mean of {len(compared)} shifts" if len(compared) > 1 else compared[0].name
-            found["shift_drop"] = _metric(
-                "accuracy lost under shift", _mean_drop(compared), "lower", note=note
+            found["shift_drop"] = Metric.of(
+                "Accuracy lost under shift", _mean_drop(compared), better="lower", note=note
             )
         for key, one in _by_key(result.measured).items():
-            found[f"shift_accuracy_{key}"] = _metric(
-                f"accuracy on {one.name}",
+            found[f"shift_accuracy_{key}"] = Metric.of(
+                f"Accuracy on {one.name}",
                 one.shifted.accuracy,
-                "higher",
+                better="higher",
                 headline=False,
                 note=f"{one.shifted.images} images, among {len(one.classes)} classes",
             )
             if one.drop is not None and one.inside is not None:
-                found[f"shift_drop_{key}"] = _metric(
-                    f"accuracy lost on {one.name}",
+                found[f"shift_drop_{key}"] = Metric.of(
+                    f"Accuracy lost on {one.name}",
                     one.drop,
-                    "lower",
+                    better="lower",
                     headline=False,
                     note=f"against {one.inside.images} images of the data",
                 )
@@ -116,25 +116,6 @@ class DomainShift(Measurement[DomainShiftResult]):
             f"{percent(inside - drop)})",
             GRAVEST * min(drop / above, drop / MUCH),
         )
-
-
-def _metric(
-    label: str,
-    figure: Estimate,
-    better: Literal["higher", "lower"],
-    *,
-    headline: bool = True,
-    note: str = "",
-) -> Metric:
-    return Metric(
-        label,
-        figure.value,
-        figure.low,
-        figure.high,
-        better=better,
-        headline=headline,
-        note=note,
-    )
 
 
 def _mean_drop(shifts: Sequence[Shift]) -> Estimate:

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimates.contrasts import difference, percent, share
+from unshortcut.audit.estimates.contrasts import difference
 from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Picture, picture
 from unshortcut.audit.subjects.class_names import Selection
 from unshortcut.audit.subjects.images import Prepared
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.progress import OnProgress
@@ -36,7 +37,7 @@ class Count:
 
     @property
     def accuracy(self) -> Estimate:
-        return share(self.right, self.images)
+        return Estimate.counted(self.right, self.images)
 
 
 @dataclass(frozen=True)

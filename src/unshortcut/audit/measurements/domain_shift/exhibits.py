@@ -1,12 +1,23 @@
 """What the page shows of accuracies in other domains."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 
-from unshortcut.audit.estimates.estimate import Estimate
-from unshortcut.audit.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.audit.estimates.estimate import UNKNOWN, Estimate
+from unshortcut.audit.exhibits import (
+    MODEL,
+    Cell,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+)
 from unshortcut.audit.measurements.domain_shift.accuracy import Count, DomainShiftResult, Shift
 from unshortcut.audit.plots import Bars, bars
+from unshortcut.audit.words import some
 
 LISTED = 20
 """Class names in a note, at most."""
@@ -39,11 +50,9 @@ def _plot(results: Results) -> Plot:
             if one.inside is not None:
                 figures.setdefault(title, {})[model] = one.inside.accuracy
             figures.setdefault(shift, {})[model] = one.shifted.accuracy
-    absent = Estimate(math.nan, math.nan, math.nan)
-    series = {}
-    for model in results:
-        row = [own.get(model, absent) for own in figures.values()]
-        series[model] = Bars([e.value for e in row], [e.low for e in row], [e.high for e in row])
+    series = {
+        model: Bars.of([own.get(model, UNKNOWN) for own in figures.values()]) for model in results
+    }
     chance = {1 / len(one.classes) for one in measured}
     return Plot(
         "Accuracy in the data and in other domains",
@@ -59,20 +68,19 @@ def _plot(results: Results) -> Plot:
 
 def _summary(results: Results) -> Table:
     columns = (
-        Column("shift"),
-        Column("model"),
-        Column("in the data", percent=True, tip="accuracy on the data, over the shared classes"),
-        Column("in the shift", percent=True, tip="accuracy on the shift"),
-        Column("lost", percent=True, tip="accuracy in the data minus that in the shift"),
-        Column("from", percent=True, tip="lower end of the 95 % interval of the loss"),
-        Column("to", percent=True, tip="upper end of the 95 % interval of the loss"),
-        Column("images", tip="of the shift"),
-        Column("classes", tip="that decisions are among"),
+        Column("Shift"),
+        MODEL,
+        Column("In the data", percent=True, tip="accuracy on the data, over the shared classes"),
+        Column("In the shift", percent=True, tip="accuracy on the shift"),
+        Column("Lost", percent=True, tip="accuracy in the data minus that in the shift"),
+        *interval("loss", percent=True),
+        Column("Images", tip="of the shift"),
+        Column("Classes", tip="that decisions are among"),
     )
     rows = []
     for model, one in _all(results):
         drop = one.drop
-        lost = (None, None, None) if drop is None else (drop.value, drop.low, drop.high)
+        lost = (None, None, None) if drop is None else astuple(drop)
         rows.append(
             (
                 one.name,
@@ -101,14 +109,14 @@ def _examples(results: Results) -> Pictures:
 
 def _by_class(results: Results) -> Table:
     columns = (
-        Column("shift"),
-        Column("class"),
-        Column("model"),
-        Column("in the data", percent=True),
-        Column("images", tip="of the data"),
-        Column("in the shift", percent=True),
-        Column("images", tip="of the shift"),
-        Column("taken for", tip="the wrong class that is decided for most often in the shift"),
+        Column("Shift"),
+        Column("Class"),
+        MODEL,
+        Column("In the data", percent=True),
+        Column("Images", tip="of the data"),
+        Column("In the shift", percent=True),
+        Column("Images", tip="of the shift"),
+        Column("Taken for", tip="the wrong class that is decided for most often in the shift"),
     )
     rows = tuple(
         (
@@ -151,9 +159,8 @@ def _said(one: Shift) -> Iterator[tuple[str, bool]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = ", …" if len(names) > LISTED else ""
     noun = "class" if len(names) == 1 else "classes"
-    return f"{len(names)} {noun} ({', '.join(names[:LISTED])}{more})"
+    return f"{len(names)} {noun} ({some(names, LISTED)})"
 
 
 def _all(results: Results) -> list[tuple[str, Shift]]:

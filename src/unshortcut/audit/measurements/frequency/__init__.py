@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from typing import ClassVar
 
-from unshortcut.audit.estimates.estimate import Estimate
-from unshortcut.audit.exhibits import Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.audit.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table, interval
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.measurements.frequency.response import (
     KEPT,
@@ -15,6 +13,7 @@ from unshortcut.audit.measurements.frequency.response import (
 )
 from unshortcut.audit.plots import Curve, curves
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.imaging.frequency import SHAPES, Shape
 from unshortcut.progress import OnProgress
 
@@ -33,10 +32,10 @@ _READ: dict[Kept, str] = {
 class Frequency(Measurement[FrequencyResult]):
     """Low-pass and high-pass, square and round, from tiny to full masks."""
 
-    name: ClassVar[str] = "frequency"
-    title: ClassVar[str] = "Frequencies"
-    question: ClassVar[str] = "Does it need the fine detail of an image, or the coarse?"
-    definition: ClassVar[str] = (
+    name = "frequency"
+    title = "Frequencies"
+    question = "Does it need the fine detail of an image, or the coarse?"
+    definition = (
         "Accuracy on images that are left with a part of their frequencies. Each channel's "
         "discrete Fourier transform is masked around the mean: a square of r × r coefficients, or "
         "a circle of the diameter r. Low-pass keeps what is within the mask and loses fine "
@@ -46,15 +45,15 @@ class Frequency(Measurement[FrequencyResult]):
         "texture (square); Wang et al. 2020 (round, where r is the radius). Intervals are "
         "Wilson's, 95 %."
     )
-    place: ClassVar[int] = 60
-    gives: ClassVar[tuple[str, ...]] = (
+    place = 60
+    gives = (
         "low_pass_accuracy",
         "low_pass_round_accuracy",
         "high_pass_accuracy",
         "high_pass_round_accuracy",
         "frequency_half_r",
     )
-    result: ClassVar[type] = FrequencyResult
+    result = FrequencyResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> FrequencyResult:
         return frequency_response(subject, subject.labelled(IMAGES), on_progress)
@@ -65,18 +64,15 @@ class Frequency(Measurement[FrequencyResult]):
         metrics = {}
         for kept in KEPT:
             for shape, name in _NAMES.items():
-                told = result.told(kept, shape)
-                metrics[name.format(kept)] = Metric(
-                    f"accuracy without {_LOST[kept]} frequencies, {shape} mask",
-                    told.value,
-                    told.low,
-                    told.high,
+                metrics[name.format(kept)] = Metric.of(
+                    f"Accuracy without {_LOST[kept]} frequencies, {shape} mask",
+                    result.told(kept, shape),
                     better="higher" if kept == "low" else None,
                     headline=shape == "square",
                     note="the mask's side is a quarter of the image's",
                 )
         metrics["frequency_half_r"] = Metric(
-            "side of the mask at half of the accuracy",
+            "Side of the mask at half of the accuracy",
             result.half_r,
             better="lower",
             headline=False,
@@ -111,33 +107,30 @@ class Frequency(Measurement[FrequencyResult]):
         lost, left = 1 - result.retained(low), result.retained(high)
         if lost >= max(left, 0.5) and low.high < clean.value:
             text = (
-                f"needs high frequencies: is right in {_percent(low)} of images without them, "
-                f"{_percent(clean)} with them"
+                f"needs high frequencies: is right in {percent(low.value)} of images without them, "
+                f"{percent(clean.value)} with them"
             )
             return Finding(text, 0.7 * min(lost, 1.0))
         if left >= 0.5 and high.low > chance:
             text = (
-                f"is right in {_percent(high)} of images that have lost the lowest quarter of "
-                f"their frequencies (chance {100 * chance:.0f} %)"
+                f"is right in {percent(high.value)} of images that have lost the lowest quarter of "
+                f"their frequencies (chance {percent(chance)})"
             )
             return Finding(text, 0.5 * min(left, 1.0))
         return None
 
 
 def _lines(results: Mapping[str, FrequencyResult], kept: Kept) -> dict[str, Curve]:
-    lines = {}
-    for place, (name, result) in enumerate(results.items()):
-        for shape in SHAPES:
-            accuracy = result.curve(kept, shape).accuracy
-            lines[f"{name}, {shape}"] = Curve(
-                result.shares,
-                [one.value for one in accuracy],
-                [one.low for one in accuracy],
-                [one.high for one in accuracy],
-                dash="dash" if shape == "round" else None,
-                model=place,
-            )
-    return lines
+    return {
+        f"{name}, {shape}": Curve.of(
+            result.shares,
+            result.curve(kept, shape).accuracy,
+            dash="dash" if shape == "round" else None,
+            model=name,
+        )
+        for name, result in results.items()
+        for shape in SHAPES
+    }
 
 
 def _levels(results: Mapping[str, FrequencyResult]) -> dict[str, float]:
@@ -153,9 +146,9 @@ def _levels(results: Mapping[str, FrequencyResult]) -> dict[str, float]:
 
 def _examples(results: Mapping[str, FrequencyResult]) -> Pictures:
     rows = tuple(
-        (f"{name}: {kept}-pass", result.curve(kept).examples)
+        (f"{kept}-pass" if len(results) == 1 else f"{name}: {kept}-pass", curve.examples)
         for name, result in results.items()
-        for kept in KEPT
+        for kept, curve in ((kept, result.curve(kept)) for kept in KEPT)
     )
     shares = next(iter(results.values())).shares
     return Pictures(
@@ -168,14 +161,13 @@ def _examples(results: Mapping[str, FrequencyResult]) -> Pictures:
 
 def _table(results: Mapping[str, FrequencyResult]) -> Table:
     columns = (
-        Column("Model"),
+        MODEL,
         Column("Left"),
         Column("Mask"),
         Column("r", percent=True, tip="side of the mask as a share of the image's side"),
         Column("Coefficients", tip="side of the mask in coefficients of the transform"),
         Column("Accuracy", percent=True),
-        Column("from", percent=True, tip="lower end of the 95 % interval"),
-        Column("to", percent=True, tip="upper end of the 95 % interval"),
+        *interval(percent=True),
     )
     rows = tuple(
         (name, f"{one.kept} frequencies", one.shape, share, side, *astuple(accuracy))
@@ -184,7 +176,3 @@ def _table(results: Mapping[str, FrequencyResult]) -> Table:
         for share, side, accuracy in zip(result.shares, result.sides, one.accuracy, strict=True)
     )
     return Table("All masks", columns, rows, folded=True)
-
-
-def _percent(estimate: Estimate) -> str:
-    return f"{100 * estimate.value:.0f} %"

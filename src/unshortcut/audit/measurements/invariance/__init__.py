@@ -1,7 +1,6 @@
 """How far features move when an image is turned, recoloured, enlarged, smoothed or shuffled."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,10 +27,10 @@ _SEEN_AS_ANOTHER = {
 class Invariance(Measurement[InvarianceResult]):
     """A profile of movements for each variation of an image."""
 
-    name: ClassVar[str] = "invariance"
-    title: ClassVar[str] = "Invariance"
-    question: ClassVar[str] = "Which changes of an image does it ignore, and which does it see?"
-    definition: ClassVar[str] = (
+    name = "invariance"
+    title = "Invariance"
+    question = "Which changes of an image does it ignore, and which does it see?"
+    definition = (
         "Each image is changed at several strengths: turned (mirrored beyond its border), its hue "
         "turned, its colour taken away, its centre enlarged, blurred, smoothed by anisotropic "
         "diffusion (kappa 20), or cut into patches that all change places. The movement is the "
@@ -41,12 +40,12 @@ class Invariance(Measurement[InvarianceResult]):
         "there is a classifier, the share of decisions that stay the same stands beside it. "
         "Intervals are of 95 %, by a bootstrap over images; Wilson's for shares."
     )
-    place: ClassVar[int] = 80
-    gives: ClassVar[tuple[str, ...]] = (
+    place = 80
+    gives = (
         "invariance_*",
         "same_decisions_*",
     )
-    result: ClassVar[type] = InvarianceResult
+    result = InvarianceResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> InvarianceResult:
         images = subject.unlabelled(IMAGES)
@@ -59,18 +58,16 @@ class Invariance(Measurement[InvarianceResult]):
     ) -> dict[str, Metric]:
         metrics = {}
         for one in result.profiles:
-            metrics[f"invariance_{one.name}"] = Metric(
-                f"movement under {one.title.lower()}",
-                one.mean.value,
-                one.mean.low,
-                one.mean.high,
+            metrics[f"invariance_{one.name}"] = Metric.of(
+                f"Movement under {one.title.lower()}",
+                one.mean,
                 percent=False,
                 headline=one.name in _HEADLINES,
                 note="mean over its levels; 1 is as far as another image",
             )
             if one.same:
                 metrics[f"same_decisions_{one.name}"] = Metric(
-                    f"decisions that stay under {one.title.lower()}",
+                    f"Decisions that stay under {one.title.lower()}",
                     float(np.mean([same.value for same in one.same])),
                     headline=False,
                     note="mean over its levels",

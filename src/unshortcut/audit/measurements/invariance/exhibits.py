@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import astuple
 
-from unshortcut.audit.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.audit.estimates.estimate import Estimate
+from unshortcut.audit.exhibits import (
+    MODEL,
+    Cell,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+)
 from unshortcut.audit.measurements.invariance.profiles import InvarianceResult, Profile
 from unshortcut.audit.plots import Bars, Curve, bars, curves
 
@@ -27,12 +38,9 @@ def exhibits(results: Results) -> list[Exhibit]:
 
 
 def _summary(results: Results) -> Plot:
-    series = {}
-    for name, result in results.items():
-        means = [one.mean for one in result.profiles]
-        series[name] = Bars(
-            [one.value for one in means], [one.low for one in means], [one.high for one in means]
-        )
+    series = {
+        name: Bars.of([one.mean for one in result.profiles]) for name, result in results.items()
+    }
     titles = [one.title for one in next(iter(results.values())).profiles]
     figure = bars(titles, series, "movement", percent=False, level=("another image", 1.0))
     caption = (
@@ -52,12 +60,8 @@ def _curves(results: Results, place: int) -> Plot:
 
 def _curve(profile: Profile) -> Curve:
     """From the plain image, which has not moved, through all levels."""
-    return Curve(
-        (profile.plain, *profile.levels),
-        (0.0, *(one.value for one in profile.movement)),
-        (0.0, *(one.low for one in profile.movement)),
-        (0.0, *(one.high for one in profile.movement)),
-    )
+    plain = Estimate(0.0, 0.0, 0.0)
+    return Curve.of((profile.plain, *profile.levels), (plain, *profile.movement))
 
 
 def _examples(result: InvarianceResult) -> Pictures:
@@ -68,19 +72,17 @@ def _examples(result: InvarianceResult) -> Pictures:
 def _table(results: Results) -> Table:
     decided = any(one.same for result in results.values() for one in result.profiles)
     columns = [
-        Column("Model"),
+        MODEL,
         Column("Change"),
         Column("Level"),
         Column("Movement", digits=2, tip="1 is as far as another image"),
-        Column("from", digits=2, tip="lower end of its 95 % interval"),
-        Column("to", digits=2, tip="upper end of its 95 % interval"),
+        *interval(digits=2),
         Column("Cosine", tip="mean cosine with the features of the plain image"),
     ]
     if decided:
         columns += [
             Column("Same decision", percent=True, tip="share of decisions that stay"),
-            Column("from", percent=True, tip="lower end of its 95 % interval"),
-            Column("to", percent=True, tip="upper end of its 95 % interval"),
+            *interval(percent=True),
         ]
     rows: list[tuple[Cell, ...]] = []
     for name, result in results.items():

@@ -1,11 +1,23 @@
 """What is shown of saliency: coverage by model and case, and maps of the same images."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from itertools import zip_longest
 
-from unshortcut.audit.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.audit.exhibits import (
+    MODEL,
+    Cell,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+)
 from unshortcut.audit.measurements.saliency.maps import Coverages, SaliencyResult, coverages
 from unshortcut.audit.plots import Bars, bars
+from unshortcut.audit.words import percent
 
 ROWS = 12
 """Images that are shown, of each case as many as of another where there are enough."""
@@ -88,7 +100,7 @@ def _pictures(results: Results, cases: Mapping[str, Sequence[int]]) -> list[Pict
 
 def _summary(results: Results) -> Table:
     columns = (
-        Column("Model"),
+        MODEL,
         Column("Layer", tip="of the model, whose maps are weighted"),
         Column("Places", tip="size of the map before it is enlarged"),
         Column("Images"),
@@ -102,33 +114,22 @@ def _summary(results: Results) -> Table:
 
 
 def _bars(results: Results, found: Mapping[str, Mapping[str, Coverages]]) -> Plot:
-    series = {
-        name: Bars(
-            [by[name].area.value for by in found.values()],
-            [by[name].area.low for by in found.values()],
-            [by[name].area.high for by in found.values()],
-        )
-        for name in results
-    }
+    series = {name: Bars.of([by[name].area for by in found.values()]) for name in results}
     figure = bars(list(found), series, "area that is salient")
     return Plot("Area, by who is right", figure, "Bars end in 95 % intervals.")
 
 
 def _by_case(found: Mapping[str, Mapping[str, Coverages]]) -> Table:
-    low, high = "lower end of its 95 % interval", "upper end of its 95 % interval"
     columns = (
         Column("Case"),
-        Column("Model"),
+        MODEL,
         Column("Images", tip="whose map is not empty"),
         Column("Area", percent=True, tip="share of the image that is salient"),
-        Column("from", percent=True, tip=low),
-        Column("to", percent=True, tip=high),
+        *interval(percent=True),
         Column("Edges", percent=True, tip="share of the image's edges that is salient"),
-        Column("from", percent=True, tip=low),
-        Column("to", percent=True, tip=high),
+        *interval(percent=True),
         Column("Edges over area", digits=2, tip="1 where the map does not care for edges"),
-        Column("from", digits=2, tip=low),
-        Column("to", digits=2, tip=high),
+        *interval(digits=2),
     )
     rows: list[tuple[Cell, ...]] = [
         (case, name, *_values(one)) for case, by in found.items() for name, one in by.items()
@@ -137,14 +138,7 @@ def _by_case(found: Mapping[str, Mapping[str, Coverages]]) -> Table:
 
 
 def _values(one: Coverages) -> tuple[Cell, ...]:
-    return (
-        one.images,
-        *(
-            end
-            for estimate in (one.area, one.edges, one.lift)
-            for end in (estimate.value, estimate.low, estimate.high)
-        ),
-    )
+    return (one.images, *astuple(one.area), *astuple(one.edges), *astuple(one.lift))
 
 
 def _notes(results: Results) -> list[Exhibit]:
@@ -155,7 +149,7 @@ def _notes(results: Results) -> list[Exhibit]:
         if result.empty >= MANY_EMPTY:
             notes.append(
                 Note(
-                    f"{name}: {100 * result.empty:.0f} % of its maps are empty, and are not in "
+                    f"{name}: {percent(result.empty)} of its maps are empty, and are not in "
                     "the figures. Grad-CAM keeps only what speaks for a class: of these images "
                     "its layer has nothing that does.",
                     warning=True,

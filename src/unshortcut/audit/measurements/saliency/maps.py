@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unshortcut.audit.estimates.estimate import Estimate
+from unshortcut.audit.estimates.estimate import UNKNOWN, Estimate
 from unshortcut.audit.exhibits import Picture, picture
 from unshortcut.audit.measurements.saliency.coverage import Map, coverage
 from unshortcut.audit.measurements.saliency.gradcam import grad_cam, require_library
@@ -140,11 +140,10 @@ def coverages(looked: Sequence[Looked], seed: int = 0) -> Coverages:
         return float(edges[has].mean() / area[has].mean()) if len(has) else math.nan
 
     def mean(values: NDArray[np.float64]) -> Estimate:
-        values = values[~np.isnan(values)]
-        return Estimate.mean(values, seed=seed) if len(values) else Estimate(*[math.nan] * 3)
+        return Estimate.mean(values[~np.isnan(values)], seed=seed)
 
     if not known:
-        return Coverages(0, *[Estimate(*[math.nan] * 3)] * 3)
+        return Coverages(0, UNKNOWN, UNKNOWN, UNKNOWN)
     return Coverages(len(known), mean(area), mean(edges), Estimate.of(lift, len(known), seed=seed))
 
 

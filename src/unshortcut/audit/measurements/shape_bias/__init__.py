@@ -1,17 +1,15 @@
 """Shape bias: what a model decides by where the shape of one class has the texture of another."""
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Exhibit
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.measurements.shape_bias.cue_decisions import ShapeBiasResult, decide
 from unshortcut.audit.measurements.shape_bias.exhibits import exhibits
 from unshortcut.audit.subjects.class_names import CATEGORIES
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.progress import OnProgress
 
 
@@ -54,13 +52,21 @@ class ConflictingCues(Measurement[ShapeBiasResult]):
         if result.grouped:
             note += f"; by the {result.aggregate} of a category's classes"
         return {
-            "shape_bias": _metric("shape bias", result.bias, "higher", note),
-            "shape_bias_coverage": _metric("coverage of the shape bias", result.coverage, "higher"),
-            "conflict_shape_accuracy": _metric(
-                "accuracy on the shape's label", result.shape_accuracy, "higher", headline=False
+            "shape_bias": Metric.of("Shape bias", result.bias, better="higher", note=note),
+            "shape_bias_coverage": Metric.of(
+                "Coverage of the shape bias", result.coverage, better="higher"
             ),
-            "conflict_texture_accuracy": _metric(
-                "accuracy on the texture's label", result.texture_accuracy, "lower", headline=False
+            "conflict_shape_accuracy": Metric.of(
+                "Accuracy on the shape's label",
+                result.shape_accuracy,
+                better="higher",
+                headline=False,
+            ),
+            "conflict_texture_accuracy": Metric.of(
+                "Accuracy on the texture's label",
+                result.texture_accuracy,
+                better="lower",
+                headline=False,
             ),
         }
 
@@ -77,25 +83,5 @@ class ConflictingCues(Measurement[ShapeBiasResult]):
             return Finding(f"{text} (guessing gives {guessed:.0f}) and so shows no shape bias", 0.1)
         texture = 1 - result.bias.value
         cue, share = ("texture", texture) if texture > 0.5 else ("shape", result.bias.value)
-        text = f"decides by {cue} in {100 * share:.0f} % of conflicts"
+        text = f"decides by {cue} in {percent(share)} of conflicts"
         return Finding(f"{text} (it names either cue in {named} of {result.conflicts})", texture)
-
-
-def _metric(
-    label: str,
-    share: Estimate,
-    better: Literal["higher", "lower"],
-    note: str = "",
-    *,
-    headline: bool = True,
-) -> Metric:
-    known = not math.isnan(share.low)
-    return Metric(
-        label,
-        share.value,
-        share.low if known else None,
-        share.high if known else None,
-        better=better,
-        headline=headline,
-        note=note,
-    )

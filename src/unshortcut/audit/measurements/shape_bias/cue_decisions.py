@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.estimates.contrasts import share
 from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Picture, picture
 from unshortcut.audit.shape_bias import ShapeBias, bias_interval, by_shape, shape_bias
@@ -133,9 +132,9 @@ def decide(
     occurring = {conflict.classes[place] for place in (*conflict.shapes, *conflict.textures)}
     return ShapeBiasResult(
         bias=Estimate(found.bias, *bias_interval(decided, shapes, textures, seed=seed)),
-        coverage=share(found.shape + found.texture, found.conflicts),
-        shape_accuracy=share(found.shape, found.conflicts),
-        texture_accuracy=share(found.texture, found.conflicts),
+        coverage=Estimate.counted(found.shape + found.texture, found.conflicts),
+        shape_accuracy=Estimate.counted(found.shape, found.conflicts),
+        texture_accuracy=Estimate.counted(found.texture, found.conflicts),
         shape=found.shape,
         texture=found.texture,
         conflicts=found.conflicts,
@@ -170,7 +169,7 @@ class _Cues:
 
 
 def _class_bias(name: str, found: ShapeBias) -> ClassBias:
-    bias = share(found.shape, found.shape + found.texture)
+    bias = Estimate.counted(found.shape, found.shape + found.texture)
     return ClassBias(name, bias, found.coverage, found.shape, found.texture, found.conflicts)
 
 

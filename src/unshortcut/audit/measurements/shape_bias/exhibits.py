@@ -2,10 +2,21 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import astuple
 
 import numpy as np
 
-from unshortcut.audit.exhibits import Column, Exhibit, Note, Picture, Pictures, Plot, Table
+from unshortcut.audit.exhibits import (
+    MODEL,
+    Column,
+    Exhibit,
+    Note,
+    Picture,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+)
 from unshortcut.audit.measurements.shape_bias.cue_decisions import Example, ShapeBiasResult
 from unshortcut.audit.measurements.shape_bias.plot import Point, bias_by_class
 from unshortcut.audit.plots import Bars, bars
@@ -121,22 +132,20 @@ def _overall(results: Mapping[str, ShapeBiasResult]) -> Table:
     return Table(
         "Decisions on conflicts",
         (
-            Column("model"),
-            Column("shape bias", percent=True, tip="shape / (shape + texture)"),
-            *_interval_columns("bias"),
-            Column("coverage", percent=True, tip="(shape + texture) / conflicts"),
-            Column("shape", tip="decisions for the class of the shape"),
-            Column("texture", tip="decisions for the class of the texture"),
-            Column("conflicts", tip="stimuli decided on: shape and texture of different classes"),
-            Column("accuracy, shape label", percent=True, tip="shape / conflicts"),
-            Column("accuracy, texture label", percent=True, tip="texture / conflicts"),
+            MODEL,
+            Column("Shape bias", percent=True, tip="shape / (shape + texture)"),
+            *interval("bias", percent=True),
+            Column("Coverage", percent=True, tip="(shape + texture) / conflicts"),
+            Column("Shape", tip="decisions for the class of the shape"),
+            Column("Texture", tip="decisions for the class of the texture"),
+            Column("Conflicts", tip="stimuli decided on: shape and texture of different classes"),
+            Column("Accuracy, shape label", percent=True, tip="shape / conflicts"),
+            Column("Accuracy, texture label", percent=True, tip="texture / conflicts"),
         ),
         tuple(
             (
                 name,
-                one.bias.value,
-                one.bias.low,
-                one.bias.high,
+                *astuple(one.bias),
                 one.coverage.value,
                 one.shape,
                 one.texture,
@@ -151,12 +160,7 @@ def _overall(results: Mapping[str, ShapeBiasResult]) -> Table:
 
 def _accuracies(results: Mapping[str, ShapeBiasResult]) -> Plot:
     series = {
-        name: Bars(
-            [one.shape_accuracy.value, one.texture_accuracy.value],
-            [one.shape_accuracy.low, one.texture_accuracy.low],
-            [one.shape_accuracy.high, one.texture_accuracy.high],
-        )
-        for name, one in results.items()
+        name: Bars.of([one.shape_accuracy, one.texture_accuracy]) for name, one in results.items()
     }
     chances = {1 / len(one.candidates) for one in results.values()}
     return Plot(
@@ -195,22 +199,20 @@ def _classes(results: Mapping[str, ShapeBiasResult]) -> Table:
     return Table(
         "Shape bias by class of the shape",
         (
-            Column("class"),
-            Column("model"),
-            Column("shape bias", percent=True),
-            *_interval_columns("bias"),
-            Column("coverage", percent=True),
-            Column("shape"),
-            Column("texture"),
-            Column("conflicts"),
+            Column("Class"),
+            MODEL,
+            Column("Shape bias", percent=True),
+            *interval("bias", percent=True),
+            Column("Coverage", percent=True),
+            Column("Shape"),
+            Column("Texture"),
+            Column("Conflicts"),
         ),
         tuple(
             (
                 one.name,
                 name,
-                one.bias.value,
-                one.bias.low,
-                one.bias.high,
+                *astuple(one.bias),
                 one.coverage,
                 one.shape,
                 one.texture,
@@ -221,8 +223,3 @@ def _classes(results: Mapping[str, ShapeBiasResult]) -> Table:
         ),
         folded=True,
     )
-
-
-def _interval_columns(what: str) -> tuple[Column, Column]:
-    tip = f"of the 95 % interval of the {what}"
-    return Column("from", percent=True, tip=tip), Column("to", percent=True, tip=tip)

@@ -44,7 +44,7 @@ def bias_by_class(
             mode="markers",
             orientation="h",
             offsetgroup=str(place),
-            marker={"color": colour(place), "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 9},
+            marker={"color": colour(name), "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 9},
             error_x={
                 "type": "data",
                 "symmetric": False,
@@ -57,7 +57,7 @@ def bias_by_class(
             hovertemplate="%{y}: %{x:.0%} (%{text})",
         )
         if not np.isnan(overall[name]):
-            figure.add_vline(x=overall[name], line={"color": colour(place), "width": 2})
+            figure.add_vline(x=overall[name], line={"color": colour(name), "width": 2})
     for name, value in references.items():
         above = {"text": name, "y": 1, "yanchor": "bottom", "xanchor": "center"}
         figure.add_vline(x=value, line={"dash": "dot", "width": 1}, annotation=above)

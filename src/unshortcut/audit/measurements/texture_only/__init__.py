@@ -2,16 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from unshortcut.audit.estimates.estimate import Estimate
-from unshortcut.audit.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.audit.exhibits import (
+    MODEL,
+    Cell,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+)
 from unshortcut.audit.measurement import Finding, Measurement, Metric
 from unshortcut.audit.measurements.texture_only.accuracy import TextureOnlyResult, texture_accuracy
 from unshortcut.audit.plots import Bars, bars
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent, some
 from unshortcut.progress import OnProgress
 
 IMAGES = 300
@@ -25,10 +35,10 @@ _TELLING = 0.25
 class TextureOnly(Measurement[TextureOnlyResult]):
     """Synthesised textures and tiled patches of the images."""
 
-    name: ClassVar[str] = "texture_only"
-    title: ClassVar[str] = "Texture only"
-    question: ClassVar[str] = "How far does it get by texture alone?"
-    definition: ClassVar[str] = (
+    name = "texture_only"
+    title = "Texture only"
+    question = "How far does it get by texture alone?"
+    definition = (
         "Accuracy on images that have kept their texture and lost their shape, in two ways. "
         "Synthesised: a new image that looks locally like two patches of the old one, its centre "
         "and a random place, each 96/224 of its side. Tiled: patches from random places, 16/224 "
@@ -38,13 +48,13 @@ class TextureOnly(Measurement[TextureOnlyResult]):
         "name more often than textures of other classes do (Fisher's exact test, 5 % over the "
         "number of classes). Intervals are Wilson's, 95 %."
     )
-    place: ClassVar[int] = 20
-    gives: ClassVar[tuple[str, ...]] = (
+    place = 20
+    gives = (
         "texture_only_accuracy",
         "patch_tiling_accuracy",
         "texture_solved_classes",
     )
-    result: ClassVar[type] = TextureOnlyResult
+    result = TextureOnlyResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> TextureOnlyResult:
         return texture_accuracy(subject, subject.labelled(IMAGES), on_progress)
@@ -53,12 +63,12 @@ class TextureOnly(Measurement[TextureOnlyResult]):
         self, result: TextureOnlyResult, baseline: TextureOnlyResult | None
     ) -> dict[str, Metric]:
         return {
-            "texture_only_accuracy": Metric(
-                "accuracy on synthesised textures", *astuple(result.synthesised)
+            "texture_only_accuracy": Metric.of(
+                "Accuracy on synthesised textures", result.synthesised
             ),
-            "patch_tiling_accuracy": Metric("accuracy on tiled patches", *astuple(result.tiled)),
+            "patch_tiling_accuracy": Metric.of("Accuracy on tiled patches", result.tiled),
             "texture_solved_classes": Metric(
-                "classes solved by texture alone",
+                "Classes solved by texture alone",
                 len(result.solved) / len(result.classes),
                 headline=False,
                 note=f"of the {len(result.classes)} that have images",
@@ -85,15 +95,15 @@ class TextureOnly(Measurement[TextureOnlyResult]):
         if kept < _TELLING:
             return None
         text = (
-            f"is right in {100 * textures.value:.0f} % of images of mere texture "
-            f"(chance {100 * chance:.0f} %)"
+            f"is right in {percent(textures.value)} of images of mere texture "
+            f"(chance {percent(chance)})"
         )
         return Finding(text, 0.9 * min(kept, 1.0))
 
 
 def _overall(results: Mapping[str, TextureOnlyResult]) -> Plot:
     series = {
-        name: _bars([result.plain, result.synthesised, result.tiled])
+        name: Bars.of([result.plain, result.synthesised, result.tiled])
         for name, result in results.items()
     }
     groups = ("plain images", "synthesised textures", "tiled patches")
@@ -110,7 +120,7 @@ def _by_class(results: Mapping[str, TextureOnlyResult]) -> Plot:
     if not 0 < len(common) <= MOST_BARS:
         return Plot("Classes by accuracy on textures", _histogram(results))
     series = {
-        name: _bars([known[one].synthesised for one in common]) for name, known in by_name.items()
+        name: Bars.of([known[one].synthesised for one in common]) for name, known in by_name.items()
     }
     figure = bars(common, series, "accuracy on synthesised textures", level=_chance(results))
     return Plot("Accuracy on textures, by class", figure)
@@ -131,13 +141,13 @@ def _solved(name: str, result: TextureOnlyResult) -> str:
     found = result.solved
     if not found:
         return f"{name}: texture alone solves none of {len(result.classes)} classes."
-    shown = ", ".join(found[:MOST_BARS]) + (", …" if len(found) > MOST_BARS else "")
-    return f"{name}: texture alone solves {len(found)} of {len(result.classes)} classes: {shown}."
+    solved = f"{name}: texture alone solves {len(found)} of {len(result.classes)} classes"
+    return f"{solved}: {some(found, MOST_BARS)}."
 
 
 def _examples(results: Mapping[str, TextureOnlyResult]) -> Pictures:
     rows = tuple(
-        (f"{name}: {one.name}", one.pictures)
+        (one.name if len(results) == 1 else f"{name}: {one.name}", one.pictures)
         for name, result in results.items()
         for one in result.examples
     )
@@ -151,13 +161,12 @@ def _examples(results: Mapping[str, TextureOnlyResult]) -> Pictures:
 
 def _table(results: Mapping[str, TextureOnlyResult]) -> Table:
     columns = (
-        Column("Model"),
+        MODEL,
         Column("Class"),
         Column("Images"),
         Column("Plain", percent=True, tip="accuracy on plain images"),
         Column("Textures", percent=True, tip="accuracy on synthesised textures"),
-        Column("from", percent=True, tip="lower end of its 95 % interval"),
-        Column("to", percent=True, tip="upper end of its 95 % interval"),
+        *interval(percent=True),
         Column("Tiled", percent=True, tip="accuracy on tiled patches"),
         Column("Elsewhere", percent=True, tip="textures of other classes that get this name"),
         Column("Solved", tip="by texture alone"),
@@ -183,8 +192,3 @@ def _chance(results: Mapping[str, TextureOnlyResult]) -> tuple[str, float] | Non
     """The level of chance, where all models have the same."""
     chances = {result.chance for result in results.values()}
     return ("chance", chances.pop()) if len(chances) == 1 else None
-
-
-def _bars(estimates: Sequence[Estimate]) -> Bars:
-    values, lows, highs = zip(*map(astuple, estimates), strict=True)
-    return Bars(values, lows, highs)

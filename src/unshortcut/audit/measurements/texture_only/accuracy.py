@@ -12,6 +12,7 @@ from unshortcut.audit.exhibits import Picture, picture
 from unshortcut.audit.subjects.images import Pixels, Prepared, Transform
 from unshortcut.audit.subjects.passes import part_of
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.imaging.synthesis import example_patches, synthesise
 from unshortcut.imaging.tiling import draw_tiles, tile_patches
 from unshortcut.progress import OnProgress
@@ -189,5 +190,5 @@ def _decided(
     pixels: Pixels, probabilities: NDArray[np.float64], images: Prepared, label: int
 ) -> Picture:
     first = int(probabilities.argmax())
-    caption = f"decides {images.classes[first]}, {100 * probabilities[first]:.0f} % sure"
+    caption = f"decides {images.classes[first]}, {percent(probabilities[first])} sure"
     return picture(pixels, caption, "good" if first == label else "bad")

@@ -1,7 +1,6 @@
 """Transplant: whether a decision follows the most salient patch of an image into others."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
 
 from unshortcut.audit.estimates.estimate import Estimate
 from unshortcut.audit.exhibits import Exhibit
@@ -11,6 +10,7 @@ from unshortcut.audit.measurements.transplant.plan import FEWEST, HOSTS
 from unshortcut.audit.measurements.transplant.regions import CENTRE
 from unshortcut.audit.measurements.transplant.transplants import TransplantResult, transplant
 from unshortcut.audit.subjects.subject import Subject
+from unshortcut.audit.words import percent
 from unshortcut.progress import OnProgress
 
 NOTABLE, PLAIN = 0.25, 0.5
@@ -20,10 +20,10 @@ NOTABLE, PLAIN = 0.25, 0.5
 class Transplant(Measurement[TransplantResult]):
     """The patch that an image is decided by, pasted into images of other classes."""
 
-    name: ClassVar[str] = "transplant"
-    title: ClassVar[str] = "Transplant"
-    question: ClassVar[str] = "Does a decision follow one small patch into other images?"
-    definition: ClassVar[str] = (
+    name = "transplant"
+    title = "Transplant"
+    question = "Does a decision follow one small patch into other images?"
+    definition = (
         "From images that are decided rightly, the most salient patch is cut out and pasted, at "
         f"its place, into up to {HOSTS} rightly decided images of other classes. It is followed "
         "where the decision is then the class of the patch. An object's part seldom wins; a "
@@ -37,14 +37,14 @@ class Transplant(Measurement[TransplantResult]):
         "images that gave a patch, 95 %: the bootstrap for means over classes, Wilson's for a "
         "class. A cue that none of the images shows cannot be found."
     )
-    place: ClassVar[int] = 30
-    gives: ClassVar[tuple[str, ...]] = (
+    place = 30
+    gives = (
         "transplant_follow",
         "transplant_worst_class",
         "transplant_lift",
         "transplant_control",
     )
-    result: ClassVar[type] = TransplantResult
+    result = TransplantResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> TransplantResult:
         return transplant(subject, on_progress)
@@ -56,28 +56,27 @@ class Transplant(Measurement[TransplantResult]):
         assert worst is not None  # there are at least two classes
         note = f"{len(result.patches)} patches, mean over {len(result.classes)} classes"
         return {
-            "transplant_follow": _metric(
-                "decisions that follow a pasted patch", result.follow, "lower", note
+            "transplant_follow": Metric.of(
+                "Decisions that follow a pasted patch", result.follow, better="lower", note=note
             ),
-            "transplant_worst_class": _metric(
-                "decisions that follow a patch of the strongest class",
+            "transplant_worst_class": Metric.of(
+                "Decisions that follow a patch of the strongest class",
                 Estimate(worst.follows.patch, worst.low, worst.high),
-                "lower",
-                f"'{worst.name}', {worst.donors} patches",
+                better="lower",
+                note=f"'{worst.name}', {worst.donors} patches",
             ),
-            "transplant_lift": _metric(
-                "decisions that follow a patch, beyond any paste",
+            "transplant_lift": Metric.of(
+                "Decisions that follow a patch, beyond any paste",
                 result.lift,
-                "lower",
-                note,
+                better="lower",
                 headline=False,
+                note=note,
             ),
-            "transplant_control": _metric(
-                "decisions for the patch's class after any paste",
+            "transplant_control": Metric.of(
+                "Decisions for the patch's class after any paste",
                 result.control,
-                None,
-                note,
                 headline=False,
+                note=note,
             ),
         }
 
@@ -92,8 +91,8 @@ class Transplant(Measurement[TransplantResult]):
         if top is None or top.follows.lift < NOTABLE:
             return None
         text = (
-            f"follows a pasted patch in {100 * result.follow.value:.0f} % of images "
-            f"(class '{top.name}': {100 * top.follows.patch:.0f} %"
+            f"follows a pasted patch in {percent(result.follow.value)} of images "
+            f"(class '{top.name}': {percent(top.follows.patch)}"
         )
         if top.at_place > top.donors / 2 and top.place != CENTRE:
             text += f", mostly from one place: {top.place}"
@@ -103,22 +102,3 @@ class Transplant(Measurement[TransplantResult]):
         elif top.follows.lift >= PLAIN:
             text += ", as a model does that goes by one small part"
         return Finding(text, top.follows.lift)
-
-
-def _metric(
-    label: str,
-    share: Estimate,
-    better: Literal["lower"] | None,
-    note: str,
-    *,
-    headline: bool = True,
-) -> Metric:
-    return Metric(
-        label,
-        share.value,
-        share.low,
-        share.high,
-        better=better,
-        headline=headline,
-        note=note,
-    )

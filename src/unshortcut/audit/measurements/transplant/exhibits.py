@@ -5,10 +5,21 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from unshortcut.audit.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.audit.exhibits import (
+    MODEL,
+    Cell,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+)
 from unshortcut.audit.measurements.transplant.regions import CELLS
 from unshortcut.audit.measurements.transplant.transplants import DonorClass, TransplantResult
 from unshortcut.audit.plots import Bars, bars, plain
+from unshortcut.audit.words import percent
 
 MOST_BARS = 20
 """Classes that are shown as bars: of more, those whose patches do most beyond any paste."""
@@ -36,7 +47,7 @@ def transplant_exhibits(results: Results) -> list[Exhibit]:
 
 def _summary(results: Results) -> Table:
     columns = (
-        Column("Model"),
+        MODEL,
         Column("Followed", percent=True, tip=f"{_FOLLOWED}; mean over classes"),
         Column("Any paste", percent=True, tip=_CONTROL),
         Column("Strongest class", tip="whose patches do most beyond any paste"),
@@ -65,8 +76,8 @@ def _summary(results: Results) -> Table:
 def _winners(name: str, result: TransplantResult) -> Pictures:
     rows = tuple(
         (
-            f"{one.patch.label}: followed in {100 * one.patch.follows.patch:.0f} % "
-            f"(any paste {100 * one.patch.follows.control:.0f} %)",
+            f"{one.patch.label}: followed in {percent(one.patch.follows.patch)} "
+            f"(any paste {percent(one.patch.follows.control)})",
             one.pictures,
         )
         for one in result.winners
@@ -139,16 +150,15 @@ def _heat(rows: tuple[tuple[float, ...], ...], top: float) -> dict[str, Any]:
 
 def _classes(results: Results) -> Table:
     columns = (
-        Column("Model"),
+        MODEL,
         Column("Class"),
         Column("Patches"),
         Column("Followed", percent=True, tip=_FOLLOWED),
-        Column("from", percent=True, tip="lower end of its 95 % interval"),
-        Column("to", percent=True, tip="upper end of its 95 % interval"),
+        *interval(percent=True),
         Column("Any paste", percent=True, tip=_CONTROL),
         Column("Its place, other images", percent=True, tip=_MATES),
         Column("Mostly at"),
-        Column("of them there"),
+        Column("Of them there"),
     )
     rows: list[tuple[Cell, ...]] = []
     for name, result in results.items():
