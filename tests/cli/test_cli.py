@@ -12,8 +12,8 @@ from tests.small import TINY_RECIPE
 from unshortcut.cli.main import main
 
 COMMANDS = (
-    "advise", "audit", "demo", "embed", "export", "filter", "neighbours", "pretrain", "probe", "recipes",
-    "reproduce", "show", "similarity", "spaces", "texturize",
+    "advise", "audit", "demo", "embed", "export", "filter", "neighbours", "pretrain", "probe",
+    "recipes", "reproduce", "show", "similarity", "spaces", "texturize",
 )  # fmt: skip
 
 
