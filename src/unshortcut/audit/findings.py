@@ -110,7 +110,7 @@ class Findings:
         if not found:
             return Verdict(model, "shows nothing that these measurements would notice.", 0.0)
         gravest = sorted(found, key=lambda finding: -finding.weight)[:CLAUSES]
-        clauses = [finding.text for finding in gravest]
+        clauses = [finding.text for finding in found if finding in gravest]  # as on the page
         said = clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and {clauses[-1]}"
         return Verdict(model, f"{said}.", gravest[0].weight)
 
