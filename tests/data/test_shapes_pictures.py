@@ -13,9 +13,12 @@ from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.data.shapes.colours import LUMA, colour
 from unshortcut.data.shapes.draw import fill, stroke
 from unshortcut.data.shapes.outlines import OUTLINES, placed
-from unshortcut.data.shapes.paint import masks
+from unshortcut.data.shapes.paint import masks, paint
 from unshortcut.data.shapes.plan import throw_plan
+from unshortcut.data.shapes.source import corruption_of
 from unshortcut.errors import UsageError
+from unshortcut.imaging.corruptions import corrupt
+from unshortcut.randomness import generator
 
 Mask = NDArray[np.bool_]
 
@@ -132,6 +135,19 @@ class TestPictures:
         quarters = luma.reshape(80, 2, 32, 2, 32)
         assert ((quarters < 0.3).mean(axis=(2, 4)) > 0.05).all()
         assert ((quarters > 0.7).mean(axis=(2, 4)) > 0.05).all()
+
+    def test_corrupted_goes_through_all_corruptions_and_severities_of_drawings_as_in_test(
+        self,
+    ) -> None:
+        source = Shapes("corrupted", size=48, count=75)
+        np.testing.assert_array_equal(source.shape_labels, source.texture_labels)
+        assert len({corruption_of(index) for index in range(75)}) == 75
+        for index in (0, 13, 40):
+            name, severity = corruption_of(index)
+            clean = paint(throw_plan(0, "corrupted", index, palette=False), "test", 48)
+            expected = corrupt(clean, name, severity, generator(0, "corrupted", index))
+            np.testing.assert_array_equal(source.image(index).array, expected)
+            assert (source.image(index).array != clean).any()
 
     def test_stylized_shows_the_shape_in_the_colours_of_a_pattern(self) -> None:
         """The object stands out by its mean colour from what is around it, in nearly all."""

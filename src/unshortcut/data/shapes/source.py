@@ -14,6 +14,8 @@ from unshortcut.data.shapes.plan import PLACE_NAMES, Plan, factors, throw_plan
 from unshortcut.data.shapes.textures import TEXTURE_NAMES
 from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.errors import UsageError, unknown
+from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
+from unshortcut.randomness import generator
 
 Labels = NDArray[np.int64]
 
@@ -27,6 +29,7 @@ COUNTS: dict[str, int] = {
     "texture": 2000,
     "rotated": 2000,
     "stylized": 2000,
+    "corrupted": 2000,
     "scene": 1000,
 }
 """How many images a split has unless told otherwise."""
@@ -50,6 +53,8 @@ ABSENT: dict[str, tuple[str, ...]] = {
 """The factors that a split does not show; their labels are -1."""
 
 SMALLEST = 16
+LEVELS = 5
+"""Severities of a corruption."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,8 @@ class Shapes(ImageSource):
     Image `index` of a split depends on nothing but seed, split, index and size: not on `count`.
     In `train`, `val`, `test` and `rotated` class k has shape k and texture k; in `texture` the
     shape's label is that of the texture that stands for it; in `stylized` object and background
-    have the colours and the texture of a random pattern, which says nothing of the class. `label`
+    have the colours and the texture of a random pattern, which says nothing of the class;
+    `corrupted` goes through the corruptions of ImageNet-C and their severities in turn. `label`
     picks the factor that `labels` and `classes` give. `palette` gives the background the object's
     hues: a colour shortcut on purpose, all else equal. In `scene` the labels are those of the
     first object.
@@ -128,7 +134,11 @@ class Shapes(ImageSource):
         return self.count
 
     def image(self, index: int) -> ArrayImage:
-        return ArrayImage(paint(self._plan(index), self.split, self.size))
+        pixels = paint(self._plan(index), self.split, self.size)
+        if self.split == "corrupted":
+            name, severity = corruption_of(index)
+            pixels = corrupt(pixels, name, severity, generator(self.seed, "corrupted", index))
+        return ArrayImage(pixels)
 
     def scene(self, index: int) -> Scene:
         """The image with boxes, masks and labels of its objects; for the split `scene`."""
@@ -172,6 +182,12 @@ class Shapes(ImageSource):
 
     def _shown(self, factor: str, labels: Labels) -> Labels:
         return np.full_like(labels, -1) if factor in ABSENT.get(self.split, ()) else labels
+
+
+def corruption_of(index: int) -> tuple[str, int]:
+    """Name and severity of the corruption of an image of the split `corrupted`."""
+    names = tuple(CORRUPTIONS)
+    return names[index % len(names)], 1 + index // len(names) % LEVELS
 
 
 def _box(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
