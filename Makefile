@@ -31,7 +31,7 @@ demo: setup
 
 test: setup lint
 	@echo "running the tests: some minutes on two cores"
-	@$(BIN)/python -m pytest -n 2
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: setup
 	@echo "running the slow tests"
