@@ -20,7 +20,12 @@ from efficientnet_lite_pytorch import EfficientNet
 from torch import nn
 
 # The network was trained on (pixel - 127) / 128.
-PREPROCESSING = {"size": 224, "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
+PREPROCESSING = {
+    "size": 224,
+    "crop_share": 0.875,
+    "mean": (127 / 255,) * 3,
+    "std": (128 / 255,) * 3,
+}
 
 
 def efficientnet_lite0() -> nn.Module:

@@ -6,6 +6,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_MANY, _NEAREST = 200, 8
+"""Names that are too many to list, and how many of them are listed then."""
+
 
 class UnshortcutError(Exception):
     """Base of the errors whose message is one clear sentence for the user."""
@@ -38,6 +41,10 @@ def unknown(kind: str, given: str, known: Iterable[str]) -> UsageError:
     "unknown method 'moko'; did you mean 'moco'? Known: moco, simclr"
     """
     names = sorted(known)
-    near = get_close_matches(given, names, n=1, cutoff=0.5)
+    near = get_close_matches(given, names, n=_NEAREST, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else "."
-    return UsageError(f"unknown {kind} '{given}'{hint} Known: {', '.join(names)}")
+    if len(names) > _MANY:
+        listed = f"{', '.join(near or names[:_NEAREST])}, … ({len(names)} in all)"
+    else:
+        listed = ", ".join(names)
+    return UsageError(f"unknown {kind} '{given}'{hint} Known: {listed}")

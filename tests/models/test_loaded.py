@@ -42,11 +42,13 @@ def test_a_module_with_classes_gives_logits_and_the_input_of_its_last_layer_as_f
     assert loaded.preprocessing.size == 16
 
 
-def test_a_model_may_state_its_preprocessing_and_what_is_stated_outside_wins() -> None:
+def test_a_model_may_state_its_preprocessing_and_the_rest_is_as_stated_outside() -> None:
     module = Small()
-    module.preprocessing = {"size": 32, "mean": (0.5, 0.5, 0.5)}  # type: ignore[assignment]
-    loaded = from_object(module, "mine", size=64)
-    assert (loaded.preprocessing.size, loaded.preprocessing.mean) == (64, (0.5, 0.5, 0.5))
+    module.preprocessing = {"size": 32}  # type: ignore[assignment]
+    shown = from_object(module, "mine", size=64, mean=(0.5, 0.5, 0.5)).preprocessing
+    assert (shown.size, shown.mean) == (32, (0.5, 0.5, 0.5))
+    assert shown.crop_share == 1.0, "where nothing is said of a crop, none is made"
+    assert from_object(module, "mine", crop_share=0.875).preprocessing.crop_share == 0.875
     module.preprocessing = {"sise": 32}  # type: ignore[assignment]
     with pytest.raises(UsageError, match="did you mean 'size'"):
         from_object(module, "mine")

@@ -39,6 +39,8 @@ class ModelFacts:
     """Side of the images that it sees."""
     error: str = ""
     """Why it could not be audited at all; empty where it could."""
+    crop_share: float = 1.0
+    """Side of the crop at the centre over the shorter side of the resized image."""
 
 
 @dataclass(frozen=True)

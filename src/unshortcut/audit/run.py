@@ -46,12 +46,13 @@ def examine(
     size: int | None = None,
     mean: tuple[float, float, float] | None = None,
     std: tuple[float, float, float] | None = None,
+    crop: float | None = None,
     classes: Sequence[str] | None = None,
     console: Console | None = None,
     command: str = "",
 ) -> Findings:
     """Measure models; the arguments are those of `unshortcut.audit`."""
-    chosen = measurements(only)
+    chosen = measurements([only] if isinstance(only, str) else only)
     settings = settings or Settings()
     console = console or Console(stderr=True)
     named = dict(models) if isinstance(models, Mapping) else by_name(models)
@@ -66,7 +67,7 @@ def examine(
     rules = Deciding(readout, None if mapping is None else read_mapping(mapping), settings)
     if mapping is not None:
         given = replace(given, names={**given.names, "mapping": public_name(str(mapping))})
-    stated = Stated(size, mean, std, None if classes is None else tuple(classes))
+    stated = Stated(size, mean, std, crop, None if classes is None else tuple(classes))
     loaded: dict[str, LoadedModel] = {}
     faults: dict[str, UnshortcutError] = {}
     for name, model in named.items():
@@ -90,8 +91,9 @@ def examine(
                 )
         if isinstance(ready, UnshortcutError):
             faults[name] = ready
-            facts[name] = ModelFacts("nothing", 0, public_text(str(ready)))
-            told.say(f"[bold red]{escape(name)}[/]: {escape(str(ready))}")
+            facts[name] = ModelFacts("nothing", 0, error=public_text(str(ready)))
+            if len(named) > 1:  # a lone model's fault is the error of the whole
+                told.say(f"[bold red]{escape(name)}[/]: {escape(str(ready))}")
             for one in chosen:
                 entries[one][name] = Entry("failed", reason=facts[name].error)
             continue
@@ -145,4 +147,5 @@ def _facts(subject: Subject) -> ModelFacts:
     decides = "nothing: it has no head, and the data have no labels"
     if subject.classifier is not None:
         decides = subject.classifier.description
-    return ModelFacts(decides, subject.model.preprocessing.size)
+    shown = subject.model.preprocessing
+    return ModelFacts(decides, shown.size, crop_share=shown.crop_share)

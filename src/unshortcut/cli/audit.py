@@ -120,6 +120,16 @@ def command(
     size: SizeOption = None,
     mean: MeanOption = None,
     std: StdOption = None,
+    crop: Annotated[
+        float | None,
+        typer.Option(
+            "--crop",
+            min=0.1,
+            max=1.0,
+            help="Side of the crop at the centre over the shorter side of the image, where no card "
+            "states it. [default: 1 for ONNX files and functions of yours]",
+        ),
+    ] = None,
     classes: Annotated[
         Path | None,
         typer.Option(
@@ -166,6 +176,7 @@ def command(
         images=images,
         seed=seed,
         **preprocessing(size, mean, std),
+        crop=crop,
         classes=None if classes is None else _lines(classes),
         out=out,
         command=command_line(context),

@@ -15,6 +15,7 @@ from torch import Tensor
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.models.card import WEIGHTS_FILE, Preprocessing, load_encoder
 from unshortcut.models.loaded import (
+    UNCROPPED,
     LoadedModel,
     before_last_linear,
     fingerprint,
@@ -35,9 +36,13 @@ def load_model(
     size: int | None = None,
     mean: tuple[float, float, float] | None = None,
     std: tuple[float, float, float] | None = None,
+    crop: float | None = None,
     classes: Sequence[str] | None = None,
 ) -> LoadedModel:
-    """A model by its spec; `size`, `mean` and `std` state its preprocessing where no card does.
+    """A model by its spec; `size`, `mean`, `std` and `crop` state its preprocessing.
+
+    They count where no card and no object does. `crop` is the side of the crop at the centre over
+    the shorter side of the resized image.
 
     `classes` say that the output of an ONNX file or a module is the logits of these classes.
 
@@ -47,7 +52,7 @@ def load_model(
     and, if it classifies, `logits(images)` and `classes`. The output of a module is its features,
     or its logits where it has `classes`. Either may have a mapping `preprocessing`.
     """
-    stated: dict[str, Any] = {"size": size, "mean": mean, "std": std}
+    stated: dict[str, Any] = {"size": size, "mean": mean, "std": std, "crop_share": crop}
     stated = {key: value for key, value in stated.items() if value is not None}
     loaded = _load(str(spec), Path(spec), stated)
     if classes is not None:
@@ -157,7 +162,7 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     if not path.is_file():
         raise UsageError(f"there is no file '{path}'")
     model = OnnxModel(path)
-    preprocessing = Preprocessing(size=model.size or Preprocessing().size)
+    preprocessing = Preprocessing(size=model.size or Preprocessing().size, **UNCROPPED)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return LoadedModel(path.stem, preprocessing.model_copy(update=stated), model, digest)
 

@@ -17,6 +17,9 @@ from unshortcut.parts import build
 Function = Callable[[Tensor], Tensor]
 Both = Callable[[Tensor], tuple[Tensor, Tensor]]
 
+UNCROPPED = {"crop_share": 1.0}
+"""Of models that say nothing of a crop: none is made, so that nothing at the edge is lost."""
+
 
 @dataclass(frozen=True)
 class LoadedModel:
@@ -91,9 +94,9 @@ def from_object(made: Any, spec: str, **stated: Any) -> LoadedModel:
     """A model that a user has made: a module, a function, or an object with `features(images)`.
 
     If it classifies, the object has `logits(images)` and `classes`; a module with `classes` and no
-    `logits` gives logits. `stated` are parts of its preprocessing, over what it says itself.
+    `logits` gives logits. `stated` are parts of its preprocessing that it does not state itself.
     """
-    preprocessing = _own_preprocessing(made, spec).model_copy(update=stated)
+    preprocessing = _own_preprocessing(made, spec, stated)
     classes = getattr(made, "classes", None)
     classes = None if classes is None else tuple(map(str, classes))
     logits = getattr(made, "logits", None)
@@ -195,11 +198,12 @@ def _with_code(module: nn.Module, digest: str | None) -> str:
     return changed.hexdigest()
 
 
-def _own_preprocessing(made: Any, spec: str) -> Preprocessing:
-    """What a user's model says of its input: a mapping such as `{"size": 224}`."""
+def _own_preprocessing(made: Any, spec: str, stated: Mapping[str, Any]) -> Preprocessing:
+    """What a user's model says of its input, a mapping such as `{"size": 224}`; else as stated."""
     given = getattr(made, "preprocessing", None)
-    if given is None or isinstance(given, Preprocessing):
-        return given or Preprocessing()
-    if not isinstance(given, Mapping):
+    if isinstance(given, Preprocessing):
+        return given
+    if given is not None and not isinstance(given, Mapping):
         raise UsageError(f"'{spec}': preprocessing must be a mapping, not {given!r}")
-    return build(Preprocessing, given, f"'{spec}': preprocessing")
+    known = {**UNCROPPED, **stated, **(given or {})}
+    return build(Preprocessing, known, f"'{spec}': preprocessing")

@@ -53,18 +53,20 @@ def compute_features(
     *,
     workers: int = 0,
     cache: bool = True,
+    most_bad: float = _MAX_BAD,
     on_progress: OnProgress | None = None,
 ) -> Features:
     """Features of every image of a source, in its order.
 
-    Images that cannot be read are left out with a warning; more than a tenth of them is an error.
+    Images that cannot be read are left out with a warning; a larger share of them than `most_bad`,
+    a tenth, is an error.
     """
     path = None
     if cache and model.fingerprint is not None:
         path = cache_folder() / "features" / f"{_key(model, source)}.npz"
     known = _read(path) if path is not None else None
     if known is None:
-        known = _compute(model, source, workers, on_progress)
+        known = _compute(model, source, workers, most_bad, on_progress)
         if path is not None:
             try:
                 _write(path, *known)
@@ -78,7 +80,11 @@ def compute_features(
 
 
 def _compute(
-    model: LoadedModel, source: ImageSource, workers: int, on_progress: OnProgress | None
+    model: LoadedModel,
+    source: ImageSource,
+    workers: int,
+    most_bad: float,
+    on_progress: OnProgress | None,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     view = EvaluationView(model.preprocessing.size, model.preprocessing.crop_share)
     starts = range(0, len(source), _BATCH)
@@ -105,16 +111,16 @@ def _compute(
         if on_progress:
             on_progress(expected[-1] + 1, len(source))
     indices = np.concatenate(kept)
-    _judge(len(source) - len(indices), len(source), failures)
+    _judge(len(source) - len(indices), len(source), most_bad, failures)
     return np.concatenate(parts), indices
 
 
-def _judge(bad: int, count: int, failures: list[tuple[str, str]]) -> None:
+def _judge(bad: int, count: int, most_bad: float, failures: list[tuple[str, str]]) -> None:
     if not bad:
         return
     identity, reason = failures[0]
     said = f"{bad} of {count} images cannot be read, the first is '{identity}': {reason}"
-    if bad > _MAX_BAD * count:
+    if bad > most_bad * count:
         raise UsageError(said)
     warnings.warn(f"{said}; they are left out", stacklevel=2)
 

@@ -43,6 +43,7 @@ def audit(
     size: int | None = None,
     mean: tuple[float, float, float] | None = None,
     std: tuple[float, float, float] | None = None,
+    crop: float | None = None,
     classes: Sequence[str] | None = None,
     out: str | Path | None = None,
     console: Console | None = None,
@@ -69,7 +70,8 @@ def audit(
         images: of the data that are looked at, at most.
         aggregate: `mean` or `sum`: the probability of a class that stands for several outputs.
         severities: of the corruptions, `imagenet` or `cifar`.
-        size, mean, std: the preprocessing of models that do not state it themselves.
+        size, mean, std, crop: the preprocessing of models that do not state it themselves; `crop`
+            is the side of the crop at the centre over the shorter side of the resized image.
         classes: say that the output of an ONNX file or a module is the logits of these classes.
         out: write the page here.
     """
@@ -83,7 +85,7 @@ def audit(
     if images < 2:
         raise UsageError(f"images must be at least 2, not {images}")
     settings = Settings(full, images, seed, aggregate, severities)  # type: ignore[arg-type]
-    stated = Stated(size, mean, std, None if classes is None else tuple(classes))
+    stated = Stated(size, mean, std, crop, None if classes is None else tuple(classes))
     named = _named(models, stated)
     findings = examine(
         named,
@@ -100,6 +102,7 @@ def audit(
         size=size,
         mean=mean,
         std=std,
+        crop=crop,
         classes=classes,
         console=console,
         command=command or _command(named, data, conflict, shifts, settings),
@@ -122,7 +125,12 @@ def _loaded(model: Any, stated: Stated, name: str | None = None) -> Model:
     """A spec or a loaded model as it is; anything else is a model that a user has made."""
     if isinstance(model, str | Path | LoadedModel):
         return model
-    said = {"size": stated.size, "mean": stated.mean, "std": stated.std}
+    said = {
+        "size": stated.size,
+        "mean": stated.mean,
+        "std": stated.std,
+        "crop_share": stated.crop,
+    }
     known = {key: value for key, value in said.items() if value is not None}
     made = from_object(model, name or type(model).__name__, **known)
     return made if stated.classes is None else with_classes(made, stated.classes)

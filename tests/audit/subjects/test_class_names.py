@@ -180,3 +180,14 @@ def test_a_readout_keeps_its_own_names_whatever_a_mapping_says_of_a_head() -> No
     assert (others.names, others.members, others.missing) == (
         ("feline", "owl"), ((0,), (2,)), ("canine",),
     )  # fmt: skip
+
+
+def test_a_mapping_may_name_classes_of_imagenet_in_other_words() -> None:
+    chosen = select(("hound", "acoustic guitar"), IDS, {"hound": ("beagle", "n02088466")}, "mean")
+    assert chosen.members[0] == (162, 163)
+
+
+def test_a_mapping_that_names_what_a_model_lacks_is_told_where_its_own_class_is_taken() -> None:
+    with pytest.warns(UserWarning, match="gives 'nothere' for 'cat'"):
+        chosen = select(("cat", "dog"), ("cat", "dog"), {"cat": ("nothere",)}, "mean")
+    assert chosen.members == ((0,), (1,))

@@ -6,6 +6,7 @@ al. (2019), or what a mapping file says. Its probability is the mean of theirs (
 
 import csv
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -194,6 +195,17 @@ class _Outputs:
                 f"the mapping gives '{odd}' for '{name}', and the model has no such class: "
                 f"it has {len(self.native)}, {some(self.native)}"
             )
+        if mapped and name in self.exact:
+            odd = mapping[name][mapped.index(None)]
+            warnings.warn(
+                f"the mapping gives '{odd}' for '{name}', which is no class of the model: its own "
+                f"class '{name}' is taken",
+                stacklevel=2,
+            )
+        return self._called(name)
+
+    def _called(self, name: str) -> tuple[int, ...]:
+        """Places of the outputs with a name, be it in ImageNet's words."""
         if name in self.exact:
             return self.exact[name]
         alike = self.alike.get(_plain(name), ())
@@ -209,7 +221,10 @@ class _Outputs:
     def _place(self, entry: str) -> int | None:
         if entry in self.exact:
             return self.exact[entry][0]
-        return int(entry) if entry.isdecimal() and int(entry) < len(self.native) else None
+        if entry.isdecimal():
+            return int(entry) if int(entry) < len(self.native) else None
+        named = self._called(entry)
+        return named[0] if len(named) == 1 else None
 
 
 def _imagenet_numbers(native: Sequence[str]) -> list[int | None]:

@@ -16,11 +16,14 @@ from unshortcut.audit.subjects.subject import Subject
 from unshortcut.data.source import ImageSource, Subset
 from unshortcut.errors import UsageError
 from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.bench import features_of
+from unshortcut.probes.features import compute_features
+from unshortcut.progress import bar
 from unshortcut.training.projection import is_run
 
 FIT_IMAGES = 20_000
 """Images that a readout is fitted on, at most, unless all are asked for."""
+_MOST_BAD = 0.5
+"""Share of unreadable images among those that a readout is fitted on which is borne with."""
 _ENOUGH = 0.5
 """Share of the data's classes that a head must be able to name to decide on them."""
 
@@ -41,6 +44,7 @@ class Stated:
     size: int | None = None
     mean: tuple[float, float, float] | None = None
     std: tuple[float, float, float] | None = None
+    crop: float | None = None
     classes: tuple[str, ...] | None = None
 
 
@@ -51,7 +55,12 @@ def load(model: Model, stated: Stated) -> LoadedModel:
     if is_run(model):
         return load_model(model)
     return load_model(
-        model, size=stated.size, mean=stated.mean, std=stated.std, classes=stated.classes
+        model,
+        size=stated.size,
+        mean=stated.mean,
+        std=stated.std,
+        crop=stated.crop,
+        classes=stated.classes,
     )
 
 
@@ -112,7 +121,8 @@ def _fitted(
         return None
     if not rules.settings.full and len(source) > FIT_IMAGES:
         source = Subset(source, stratified(source.labels, FIT_IMAGES, rules.settings.seed))
-    features = features_of(model, source, images.fit_name, console, 0)
+    with bar(console, f"features of {images.fit_name}", unit="images") as on_progress:
+        features = compute_features(model, source, most_bad=_MOST_BAD, on_progress=on_progress)
     return readout(
         "knn" if rules.kind == "knn" else "linear",
         features,

@@ -129,6 +129,12 @@ class Confidence(Measurement[ConfidenceResult]):
 
     def finding(self, result: ConfidenceResult) -> Finding | None:
         """Errors of which many are sure; a readout's confidence says little about its model."""
+        if result.accuracy.low <= 1 / result.classes:
+            return Finding(
+                f"is right in {percent(result.accuracy.value)}, which chance among "
+                f"{result.classes} classes may give",
+                GRAVEST,
+            )
         sure = result.sure_errors
         if result.kind != "head" or result.errors < FEW or sure.value < MANY:
             return None

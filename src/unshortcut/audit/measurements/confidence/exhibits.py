@@ -68,7 +68,7 @@ def _accuracy(results: Results) -> Table:
     )
     fewer = {(one.images, one.total) for one in results.values() if one.images < one.total}
     chosen = ", ".join(f"{images} of {total}" for images, total in sorted(fewer))
-    caption = f"Of the data's images, {chosen} are looked at, as many of each class as can be."
+    caption = f"Of the data's images, {chosen} are looked at, each class in its share."
     return Table("Accuracy and confidence", columns, rows, caption if fewer else "")
 
 

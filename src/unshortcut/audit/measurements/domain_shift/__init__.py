@@ -103,7 +103,10 @@ class DomainShift(Measurement[DomainShiftResult]):
         losses = [
             (one, one.inside.accuracy.value, one.drop.value)
             for one in result.measured
-            if one.inside is not None and one.drop is not None and one.drop.low > 0
+            if one.inside is not None
+            and one.drop is not None
+            and one.drop.low > 0
+            and one.inside.accuracy.low > 1 / len(one.classes)  # chance has nothing to lose
         ]
         if not losses:
             return None

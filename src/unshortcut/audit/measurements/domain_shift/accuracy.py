@@ -19,7 +19,6 @@ from unshortcut.audit.subjects.images import Prepared
 from unshortcut.audit.subjects.subject import Subject
 from unshortcut.audit.words import percent
 from unshortcut.data.source import ImageSource
-from unshortcut.errors import UsageError
 from unshortcut.progress import OnProgress
 
 IMAGES = 1000
@@ -101,7 +100,7 @@ def measure_shift(
     """A model in one domain; what stands in the way is the `reason` of the result."""
     try:
         return _measured(subject, name, source, on_progress)
-    except (NotApplicable, UsageError) as error:
+    except NotApplicable as error:
         return Shift(name, reason=str(error))
 
 
@@ -154,7 +153,8 @@ def _measured(
         subject = subject.deciding(_present(source))
         theirs = subject.decisions.over(_present(source))
         shared = Shared(theirs, theirs.names)
-    images = subject.prepare(source, IMAGES, classes=shared.there)
+    most = min(IMAGES, subject.settings.images)
+    images = subject.prepare(source, most, classes=shared.there)
     probabilities = _probabilities(subject, images, shared.selection, on_progress)
     decided, labels = probabilities.argmax(axis=1), images.required_labels()
     inside = None if alone else _inside(subject, shared.selection)
