@@ -104,6 +104,13 @@ def test_sure_errors_of_a_head_are_told() -> None:
     assert Confidence().finding(_result([sure] * 30, [1] * 30, kind="knn")) is None
 
 
+def test_a_model_without_any_skill_is_told() -> None:
+    finding = Confidence().finding(_result([[0.6, 0.4]] * 30, [0, 1] * 15))
+    assert finding is not None
+    assert finding.text == "is right in 50 % of images, which chance among 2 classes may give"
+    assert Confidence().finding(_result([[0.6, 0.4]] * 30, [0] * 30)) is None
+
+
 def test_probabilities_of_other_outputs_do_not_count() -> None:
     # The head has three classes and the data two: what is left is scaled to 1.
     source = arrays(planted([[4.0, 0.0, 10.0]] * 4), [0, 0, 1, 1], NAMES[:2])

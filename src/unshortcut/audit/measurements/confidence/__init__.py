@@ -128,14 +128,15 @@ class Confidence(Measurement[ConfidenceResult]):
         return confidence_exhibits(results)
 
     def finding(self, result: ConfidenceResult) -> Finding | None:
-        """Errors of which many are sure; a readout's confidence says little about its model."""
-        if result.accuracy.low <= 1 / result.classes:
+        """No skill at all, or errors of which many are sure; a readout's confidence says little."""
+        sure = result.sure_errors
+        chance = 1 / result.classes
+        if result.accuracy.low <= chance <= result.accuracy.high:
             return Finding(
-                f"is right in {percent(result.accuracy.value)}, which chance among "
+                f"is right in {percent(result.accuracy.value)} of images, which chance among "
                 f"{result.classes} classes may give",
                 GRAVEST,
             )
-        sure = result.sure_errors
         if result.kind != "head" or result.errors < FEW or sure.value < MANY:
             return None
         return Finding(
