@@ -12,7 +12,7 @@ def command(
     ),
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of data order and weights.")] = 0,
 ) -> None:
-    """The whole story on the embedded data, a few minutes on two cores: draw, pretrain, probe, audit."""
+    """The whole story on the embedded data, minutes on two cores: draw, pretrain, probe, audit."""
     from unshortcut.demonstration import demo
 
     demo(out, seed=seed)
