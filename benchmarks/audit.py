@@ -15,17 +15,17 @@ from pathlib import Path
 from benchmarks.common import json_target, real_data, report
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.models.load import load_model
-from unshortcut.report.audit import audit
+from unshortcut.auditor import audit
 
 LITE0 = "examples.efficientnet_lite:efficientnet_lite0"
 IMAGES = 200
 """Of Imagenette, which are shown to the real model."""
 DRAWN = 1000
-ASKED = ("confidence", "shape_bias", "texture_only", "transplant", "neighbours")
+ASKED = ("confidence", "shape_bias", "texture_only", "transplant", "neighbors")
 TOLD = (
     "accuracy", "calibration_error", "shape_bias", "shape_bias_coverage", "conflict_shape_accuracy",
     "conflict_texture_accuracy", "texture_only_accuracy", "patch_tiling_accuracy",
-    "transplant_follow", "transplant_control", "neighbour_agreement",
+    "transplant_follow", "transplant_control", "neighbor_agreement",
 )  # fmt: skip
 
 

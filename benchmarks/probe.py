@@ -6,7 +6,7 @@ testing. Every run of the protocol is timed in full; ours is timed before, betwe
 the protocol's seeds, and the median counts. One thread for both.
 
 These features lie far from the origin, as those after a ReLU do. That holds up SGD at high rates
-and not the probe, so a gap below zero is expected; the gap says nothing about centred features.
+and not the probe, so a gap below zero is expected; the gap says nothing about centered features.
 """
 
 import tarfile
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from benchmarks.common import json_target, real_data, report
 from unshortcut.data.decode import EncodedImage
-from unshortcut.imaging.normalise import to_float
+from unshortcut.imaging.normalize import to_float
 from unshortcut.probes.linear import Setting, linear_accuracy, stratified_holdout
 from unshortcut.probes.protocols import MOCO, run_protocol
 from unshortcut.randomness import generator
@@ -34,7 +34,7 @@ SEEDS = (0, 1, 2)
 HOLDOUT = 0.2
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
-Labelled = tuple[Tensor, Tensor]
+Labeled = tuple[Tensor, Tensor]
 
 
 def main() -> None:
@@ -82,13 +82,13 @@ def main() -> None:
     )
 
 
-def searched_by_protocol(train: Labelled, test: Labelled, seed: int) -> float:
+def searched_by_protocol(train: Labeled, test: Labeled, seed: int) -> float:
     """The protocol's test accuracy with the setting that it chose on the held-out part."""
     features, labels = train
     held = stratified_holdout(labels, HOLDOUT, seed)
     kept, held_out = (features[~held], labels[~held]), (features[held], labels[held])
 
-    def run(setting: Setting, data: Labelled, on: Labelled) -> float:
+    def run(setting: Setting, data: Labeled, on: Labeled) -> float:
         protocol = replace(
             MOCO, learning_rate=setting.learning_rate, weight_decay=setting.weight_decay
         )
@@ -98,7 +98,7 @@ def searched_by_protocol(train: Labelled, test: Labelled, seed: int) -> float:
     return run(max(grid, key=lambda setting: run(setting, kept, held_out)), train, test)
 
 
-def imagenette_features() -> Labelled:
+def imagenette_features() -> Labeled:
     """Features (13394, 512) of an untrained ResNet-18 at 56 px, and labels."""
     names, pixels = [], []
     with tarfile.open(real_data("imagenette-112.tar")) as archive:

@@ -4,7 +4,7 @@
 
 trains the recipe `moco-v2-imagenette` as it stands on the Imagenette images of the real test data
 (at most half an hour on two cores; a run that was interrupted goes on), then classifies `val` by
-the neighbours in `train`; k is chosen on `train`, one left out.
+the neighbors in `train`; k is chosen on `train`, one left out.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretrain import build_method, pretrain
+from unshortcut.training.pretraining import build_method, pretrain
 
 RECIPE = "moco-v2-imagenette"
 PIXELS = 32

@@ -18,11 +18,11 @@ from rich.console import Console
 from benchmarks.common import report
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.shapes import Shapes
-from unshortcut.methods.optimisation import build_optimiser
+from unshortcut.methods.optimization import build_optimizer
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
 from unshortcut.recipes.schema import Recipe
-from unshortcut.training.pretrain import build_method, pretrain
+from unshortcut.training.pretraining import build_method, pretrain
 
 RECIPE = "moco-v2-shapes"
 VARIANTS = {
@@ -68,7 +68,7 @@ def main() -> None:
 def images_per_second(recipe: Recipe, source: Shapes) -> float:
     """Images that go through views and training in a second, as a run does it."""
     method = build_method(recipe).train()
-    optimiser = build_optimiser(method, recipe.optimiser)
+    optimizer = build_optimizer(method, recipe.optimizer)
     loader = ViewLoader(
         source,
         recipe.view_plan(),
@@ -80,10 +80,10 @@ def images_per_second(recipe: Recipe, source: Shapes) -> float:
     for step, batch in enumerate(islice(loader, STEPS + 3)):
         if step == 3:  # the first steps compile and start workers
             started = time.monotonic()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         method.training_step(batch, step).backward()
         method.on_after_backward()
-        optimiser.step()
+        optimizer.step()
     seconds = time.monotonic() - started
     loader.close()
     return STEPS * recipe.data.batch_size / seconds

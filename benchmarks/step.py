@@ -1,8 +1,8 @@
 """A training step of MoCo-v2 and SimCLR beside lightly's modules, and what other methods add.
 
 A step is all from views to moved weights: both branches, momentum copy, loss, backward pass, queue,
-SGD. Both sides have timm's ResNet-18, the same widths, temperature, queue and optimiser, and no
-Trainer; both get the same 64 float views of 64 px, normalised, in torch's default layout. The
+SGD. Both sides have timm's ResNet-18, the same widths, temperature, queue and optimizer, and no
+Trainer; both get the same 64 float views of 64 px, normalized, in torch's default layout. The
 layout of the weights is each library's own: our encoders are channels-last, and turn the views,
 which is timed; lightly's examples leave torch's default. One thread for both.
 
@@ -12,10 +12,10 @@ beside the same step of lightly's, is `step_vs_lightly_moco_split`. In SimCLR ou
 over both views at once, as in the official code, and lightly's over each.
 
 `patch_negative_overhead` is a step with patch negatives over a step without and one more forward
-pass of the key encoder: 1.0 is free. Making them is the loader's work, on other cores:
+pass of the key encoder: 1.0 is free. ViewContext them is the loader's work, on other cores:
 `patch_view_overhead` is the time to make the views of a photograph, 224 px, with them over without.
 
-`looc_overhead` is a step of LooC with spaces for colour and rotation over a step of MoCo and two
+`looc_overhead` is a step of LooC with spaces for color and rotation over a step of MoCo and two
 more forward passes of the key encoder; `looc_view_overhead` the time to make its four views over
 twice that to make the two of MoCo with the same augmentations: the image is decoded once.
 """
@@ -34,9 +34,9 @@ from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.method import Method
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.methods.negatives.other_keys import OtherKeysSettings
-from unshortcut.methods.negatives.patch import PatchSettings
-from unshortcut.methods.negatives.queue import QueueSettings
+from unshortcut.negatives.other_keys import OtherKeysSettings
+from unshortcut.negatives.patch import PatchSettings
+from unshortcut.negatives.queue import QueueSettings
 from unshortcut.methods.simclr import SimCLRSettings
 from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.recipes.load import load_recipe
@@ -101,14 +101,14 @@ def their_encoder() -> torch.nn.Module:
 
 def our_step(method: Method, views: Views) -> Step:
     """What Lightning calls in a step, in its order."""
-    optimiser = method.configure_optimizers()
+    optimizer = method.configure_optimizers()
 
     def step(_: int) -> None:
         loss = method.training_step({"views": views}, 0)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         method.on_after_backward()
-        optimiser.step()
+        optimizer.step()
 
     return step
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.methods.optimisation import OptimiserSettings
+from unshortcut.methods.optimization import OptimizerSettings
 from unshortcut.methods.simclr import SimCLRSettings
 
 Views = Mapping[str, Tensor]
@@ -30,7 +30,7 @@ def lightly_moco(encoder: nn.Module, settings: MoCoSettings, queue: int, views: 
     deactivate_requires_grad(key_encoder)
     deactivate_requires_grad(key_head)
     criterion = NTXentLoss(settings.objective.temperature, memory_bank_size=(queue, settings.dim))
-    optimiser = _sgd(encoder, head)
+    optimizer = _sgd(encoder, head)
 
     def step(_: int) -> None:
         update_momentum(encoder, key_encoder, m=settings.momentum)
@@ -39,8 +39,8 @@ def lightly_moco(encoder: nn.Module, settings: MoCoSettings, queue: int, views: 
         shuffled, shuffle = batch_shuffle(views["key"])
         key = batch_unshuffle(key_head(key_encoder(shuffled)).detach(), shuffle)
         criterion(query, key).backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
 
     return step
 
@@ -49,19 +49,19 @@ def lightly_simclr(encoder: nn.Module, settings: SimCLRSettings, views: Views) -
     """SimCLR around an encoder from images to features (N, 512), as wide as ours."""
     head = SimCLRProjectionHead(512, settings.hidden, settings.dim)
     criterion = NTXentLoss(settings.objective.temperature)
-    optimiser = _sgd(encoder, head)
+    optimizer = _sgd(encoder, head)
 
     def step(_: int) -> None:
         query, key = (head(encoder(views[name])) for name in ("query", "key"))
         criterion(query, key).backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
 
     return step
 
 
 def _sgd(*modules: nn.Module) -> Optimizer:
-    settings = OptimiserSettings()
+    settings = OptimizerSettings()
     return SGD(
         nn.ModuleList(modules).parameters(),
         lr=settings.lr,

@@ -1,4 +1,4 @@
-"""Synthesised textures beside those of the papers' Rust tool, and beside patch tiling.
+"""Synthesized textures beside those of the papers' Rust tool, and beside patch tiling.
 
 Each of 40 pairs of example patches stands with the tool's result for it. The statistics are those
 of `unshortcut.imaging.texture_statistics`. Settings were chosen by the figures of the even pairs.
@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.common import real_data, report
-from unshortcut.imaging.synthesis import synthesise
+from unshortcut.imaging.synthesis import synthesize_texture
 from unshortcut.imaging.texture_statistics import copying, gram_distance, wasserstein_distance
 from unshortcut.views.sheet import sheet
 
 SIDE, SMALLEST, LARGEST = 224, 16, 72
 MAKERS = ("ours", "rust", "tiling")
 STATISTICS = (
-    "wasserstein", "gram", "copied_area", "copied_region", "share_centre", "share_random",
+    "wasserstein", "gram", "copied_area", "copied_region", "share_center", "share_random",
     "share_larger",
 )  # fmt: skip
 PAIRS = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
@@ -50,29 +50,29 @@ def main() -> None:
             [*pair[:2], made["rust"], made["ours"]]
             for made, pair in zip(results, pairs, strict=True)
         ]
-        sheet(rows, ["centre", "random", "Rust tool", "ours"], side=SIDE).save(arguments.sheet)
+        sheet(rows, ["center", "random", "Rust tool", "ours"], side=SIDE).save(arguments.sheet)
 
 
 def read_pairs(folder: Path) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Centre, random, and the tool's result, of every pair."""
+    """Center, random, and the tool's result, of every pair."""
     return [
         (
             _read(path),
-            _read(path.with_name(path.name.replace("centre", "random"))),
-            _read(path.with_name(path.name.replace("centre", "reference"))),
+            _read(path.with_name(path.name.replace("center", "random"))),
+            _read(path.with_name(path.name.replace("center", "reference"))),
         )
-        for path in sorted(folder.glob("*-centre.png"))
+        for path in sorted(folder.glob("*-center.png"))
     ]
 
 
 def make(
-    centre: np.ndarray, random: np.ndarray, reference: np.ndarray, number: int
+    center: np.ndarray, random: np.ndarray, reference: np.ndarray, number: int
 ) -> dict[str, np.ndarray]:
     """The textures to compare, by maker."""
     return {
-        "ours": synthesise([centre, random], SIDE, SIDE),
+        "ours": synthesize_texture([center, random], SIDE, SIDE),
         "rust": reference,
-        "tiling": tiled([centre, random], np.random.default_rng(number)),
+        "tiling": tiled([center, random], np.random.default_rng(number)),
     }
 
 

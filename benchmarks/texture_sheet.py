@@ -12,9 +12,9 @@ import skimage.data
 from sklearn.datasets import load_sample_image
 
 from unshortcut.build.operation import OPERATIONS
-from unshortcut.imaging.synthesis import example_patches, synthesise
+from unshortcut.imaging.synthesis import example_patches, synthesize_texture
 from unshortcut.randomness import generator
-from unshortcut.views.augmentation import Array, make_augmentation
+from unshortcut.augmentations.augmentation import Array, make_augmentation
 from unshortcut.views.sheet import sheet
 
 SIDE = 224
@@ -50,7 +50,7 @@ def row(number: int, image: Array) -> list[Array]:
     filtered = [
         OPERATIONS.build({"name": name}).apply(image, generator(number, name)) for name in FILTERS
     ]
-    texture = synthesise(example_patches(image, generator(number)), SIDE, SIDE, seed=number)
+    texture = synthesize_texture(example_patches(image, generator(number)), SIDE, SIDE, seed=number)
     tiling = make_augmentation("patch_tiling", {"size": SIDE})
     tiles = tiling.apply(image, tiling.sample(generator(number), SIDE, SIDE))
     return [image, *filtered, texture, tiles]

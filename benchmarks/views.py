@@ -1,6 +1,6 @@
 """MoCo-v2 views a second from JPEG bytes on one core, beside lightly's `MoCoV2Transform`.
 
-Both make a pair of normalised float32 views of 224 px of each photograph, decoding included.
+Both make a pair of normalized float32 views of 224 px of each photograph, decoding included.
 """
 
 import io
@@ -14,7 +14,7 @@ from lightly.transforms import MoCoV2Transform
 
 from benchmarks.common import alternate, json_target, read_photos, report
 from unshortcut.data.decode import EncodedImage
-from unshortcut.imaging.normalise import to_float
+from unshortcut.imaging.normalize import to_float
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.recipes.load import load_recipe
 

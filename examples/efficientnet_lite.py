@@ -9,7 +9,7 @@ and with the conflict stimuli of Geirhos et al. (2019) in a folder or a tar file
     unshortcut audit examples.efficientnet_lite:efficientnet_lite0 --data DATA \
         --conflict cue-conflict.tar --out report.html
 
-says how it decides. DATA are labelled images; WordNet ids or ImageNet's names as class folders let
+says how it decides. DATA are labeled images; WordNet ids or ImageNet's names as class folders let
 its own head decide.
 """
 

@@ -41,7 +41,7 @@ class PlainEncoder(Encoder):
 
 
 def random_views(names: tuple[str, ...], count: int, seed: int, size: int = 4) -> dict[str, Tensor]:
-    """Normalised float64 views (count, 3, size, size)."""
+    """Normalized float64 views (count, 3, size, size)."""
     generator = torch.Generator().manual_seed(seed)
     return {
         name: torch.randn(count, 3, size, size, dtype=torch.float64, generator=generator)

@@ -26,7 +26,7 @@ class Trace:
 
 
 def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None:
-    """Loss and gradient of two gloo ranks equal one process on the joined batch, to 1e-6.
+    """StepOutput and gradient of two gloo ranks equal one process on the joined batch, to 1e-6.
 
     Buffers (queues and their pointers) must be identical on both ranks.
     """
@@ -55,7 +55,7 @@ def run_steps(settings: MethodSettings, batch: int, rank: int, world: int) -> Tr
     torch.manual_seed(0)
     training = Training(images=IMAGES, classes=CLASSES)
     method: Method = settings.build(PlainEncoder(), training).double()
-    names = tuple(settings.view_makers())
+    names = tuple(settings.view_transforms())
     losses, gradients = [], []
     for step in range(STEPS):
         views = part_of(random_views(names, batch, seed=step), rank, world)

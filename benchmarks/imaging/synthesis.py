@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.common import alternate
-from unshortcut.imaging.synthesis import example_patches, synthesise
+from unshortcut.imaging.synthesis import example_patches, synthesize_texture
 
 DIFFUSIONS = 104
 PHOTOS, ROUNDS = 16, 5
@@ -22,7 +22,7 @@ def figures(photos: Sequence[np.ndarray]) -> dict[str, float]:
 
     def ours(item: int) -> np.ndarray:
         patches = example_patches(photos[item], np.random.default_rng(item))
-        return synthesise(patches, 224, 224, seed=item)
+        return synthesize_texture(patches, 224, 224, seed=item)
 
     def diffusion(item: int) -> list[np.ndarray]:
         channels = np.moveaxis(photos[item].astype(np.float32), -1, 0)

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from benchmarks.common import alternate
 from unshortcut.data.decode import EncodedImage
-from unshortcut.imaging.tiling import draw_tiles
+from unshortcut.imaging.tiling import sample_tiles
 from unshortcut.imaging.tiling_batch import tile_patches_batch
 from unshortcut.randomness import generator
 from unshortcut.recipes.load import load_recipe
-from unshortcut.views.augmentation import make_augmentation
+from unshortcut.augmentations.augmentation import make_augmentation
 
 BATCH = 64
 ROUNDS = 9
@@ -61,7 +61,7 @@ def _versus_loop(views: Tensor) -> float:
 
     def ours(item: int) -> Tensor:
         images = batches[item]
-        tiles = draw_tiles(rng, SIDE, SIDE, patch=(SMALLEST, LARGEST), count=len(images))
+        tiles = sample_tiles(rng, SIDE, SIDE, patch=(SMALLEST, LARGEST), count=len(images))
         return tile_patches_batch(images, tiles, out=made)
 
     return alternate(ours, lambda item: loop(batches[item], looped), len(batches), ROUNDS).ratio

@@ -10,44 +10,44 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unshortcut.audit.advice import advise
-    from unshortcut.audit.heads import space_reliance
-    from unshortcut.audit.neighbours import neighbours
-    from unshortcut.audit.similarity import similarity
+    from unshortcut.spaces.advice import advise
+    from unshortcut.spaces.reliance import space_reliance
+    from unshortcut.measuring.nearest import neighbors
+    from unshortcut.measuring.similarities import similarity
     from unshortcut.build.make import filter_data, texturize
     from unshortcut.data.open import open_data
     from unshortcut.demonstration import demo
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import embed, probe
-    from unshortcut.probes.spaces import probe_spaces
+    from unshortcut.spaces.subsets import probe_spaces
     from unshortcut.recipes.load import load_recipe
-    from unshortcut.report.audit import audit
+    from unshortcut.auditor import audit
     from unshortcut.report.report import Report
     from unshortcut.reproduction.run import reproduce
-    from unshortcut.training.export import export
-    from unshortcut.training.pretrain import pretrain
-    from unshortcut.training.show import show
-    from unshortcut.training.spaces import load_spaces
+    from unshortcut.training.exporting import export
+    from unshortcut.training.pretraining import pretrain
+    from unshortcut.training.contact_sheet import show
+    from unshortcut.spaces.loading import load_spaces
 
 _PLACES = {
     "Report": "unshortcut.report.report",
-    "advise": "unshortcut.audit.advice",
+    "advise": "unshortcut.spaces.advice",
     "demo": "unshortcut.demonstration",
     "embed": "unshortcut.probes.run",
-    "export": "unshortcut.training.export",
+    "export": "unshortcut.training.exporting",
     "filter_data": "unshortcut.build.make",
     "load_model": "unshortcut.models.load",
     "load_recipe": "unshortcut.recipes.load",
-    "load_spaces": "unshortcut.training.spaces",
-    "neighbours": "unshortcut.audit.neighbours",
+    "load_spaces": "unshortcut.spaces.loading",
+    "neighbors": "unshortcut.measuring.nearest",
     "open_data": "unshortcut.data.open",
-    "pretrain": "unshortcut.training.pretrain",
+    "pretrain": "unshortcut.training.pretraining",
     "probe": "unshortcut.probes.run",
-    "probe_spaces": "unshortcut.probes.spaces",
+    "probe_spaces": "unshortcut.spaces.subsets",
     "reproduce": "unshortcut.reproduction.run",
-    "show": "unshortcut.training.show",
-    "similarity": "unshortcut.audit.similarity",
-    "space_reliance": "unshortcut.audit.heads",
+    "show": "unshortcut.training.contact_sheet",
+    "similarity": "unshortcut.measuring.similarities",
+    "space_reliance": "unshortcut.spaces.reliance",
     "texturize": "unshortcut.build.make",
 }
 
@@ -62,7 +62,7 @@ __all__ = [
     "load_model",
     "load_recipe",
     "load_spaces",
-    "neighbours",
+    "neighbors",
     "open_data",
     "pretrain",
     "probe",

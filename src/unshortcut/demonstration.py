@@ -19,11 +19,11 @@ from unshortcut.models.load import LoadedModel, from_module, load_model
 from unshortcut.probes.probe import Score
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
-from unshortcut.report.audit import audit
+from unshortcut.auditor import audit
 from unshortcut.result import RESULT_FILE, write_result
 from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretrain import build_method, pretrain
+from unshortcut.training.pretraining import build_method, pretrain
 from unshortcut.views.sheet import sheet
 
 RECIPES = {
@@ -44,7 +44,7 @@ AUDITED = (
     "saliency",
     "domain_shift",
     "confidence",
-    "neighbours",
+    "neighbors",
 )
 """Measurements on the demo's page: those that take seconds."""
 AUDIT_IMAGES = 120

@@ -1,7 +1,7 @@
 """Parts are found by being in their folder: adding one edits no list.
 
 A part is a class with a `name` of its own, defined in a module of a package
-(`unshortcut.methods`, `unshortcut.views.augmentations`, …).
+(`unshortcut.methods`, `unshortcut.augmentations`, …).
 """
 
 import importlib

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PartOf:
-    """Annotation of a field that holds a part: `Annotated[Objective, PartOf(...)]`."""
+    """Annotation of a field that holds a part: `Annotated[Loss, PartOf(...)]`."""
 
     package: str
     base: type

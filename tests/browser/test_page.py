@@ -84,7 +84,7 @@ def test_names_are_shown_as_they_are(page: "Page") -> None:
     draw_all(page)
     assert set(HOSTILE[:3]) <= set(column(page, 1))
     assert CLOSING.strip() in [one.strip() for one in column(page, 1)]
-    captions = page.locator("#neighbours figcaption").all_inner_texts()
+    captions = page.locator("#neighbors figcaption").all_inner_texts()
     assert {SCRIPT, IMAGE, LINK} <= set(captions)
     ticks = page.locator("#shape_bias .xtick text").all_text_contents()
     assert "<script>aler…1)</script>" in ticks
@@ -147,7 +147,7 @@ def test_words_sort_by_the_alphabet(page: "Page") -> None:
 @on_both
 def test_pictures_enlarge_and_close(page: "Page") -> None:
     dialog = page.locator("#enlarged")
-    picture = page.locator("#neighbours .pictures").nth(1).locator("button.enlarge").first
+    picture = page.locator("#neighbors .pictures").nth(1).locator("button.enlarge").first
     small = picture.locator("img").bounding_box()
     assert not dialog.is_visible()
     picture.click()
@@ -187,9 +187,9 @@ def test_the_reader_chooses_light_or_dark_and_it_stays(page: "Page") -> None:
 
 
 def test_the_contents_lead_to_their_parts(page: "Page") -> None:
-    page.locator(".contents a", has_text="Nearest neighbours").click()
+    page.locator(".contents a", has_text="Nearest neighbors").click()
     page.wait_for_timeout(300)
-    top = page.locator("#neighbours h2").bounding_box()
+    top = page.locator("#neighbors h2").bounding_box()
     assert top is not None and 0 < top["y"] < 400
 
 
@@ -203,14 +203,14 @@ def test_printing_draws_all_and_unfolds_all(page: "Page") -> None:
 
 
 def test_a_notebook_shows_it_in_a_frame(browser: "Browser", tmp_path: Path) -> None:
-    cell = Report(findings(only=("shape_bias", "neighbours")))._repr_html_()
+    cell = Report(findings(only=("shape_bias", "neighbors")))._repr_html_()
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<!doctype html><meta charset=utf-8><h1>Mine</h1>{cell}", "utf-8")
     page = browser.new_page()
     seen = watch(page)
     page.goto(notebook.as_uri())
     frame = page.frame_locator("iframe")
-    frame.locator(".contents a", has_text="Nearest neighbours").click()
+    frame.locator(".contents a", has_text="Nearest neighbors").click()
     page.wait_for_timeout(200)
     assert frame.locator("html").evaluate("html => html.scrollTop") > 500
     frame.locator("#shape_bias figure.plot").scroll_into_view_if_needed()

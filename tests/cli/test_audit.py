@@ -57,7 +57,7 @@ AUDIT = (
 
 
 def test_a_page_a_table_and_figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("--only", "neighbours", "--out", "page.html", "--json", "found.json")
+    words = ("--only", "neighbors", "--out", "page.html", "--json", "found.json")
     assert call(*AUDIT, *words) == 0
     said = capsys.readouterr().out
     assert "wrote page.html and found.json" in said

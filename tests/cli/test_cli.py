@@ -12,7 +12,7 @@ from tests.small import TINY_RECIPE
 from unshortcut.cli.main import main
 
 COMMANDS = (
-    "advise", "audit", "demo", "embed", "export", "filter", "neighbours", "pretrain", "probe",
+    "advise", "audit", "demo", "embed", "export", "filter", "neighbors", "pretrain", "probe",
     "recipes", "reproduce", "show", "similarity", "spaces", "texturize",
 )  # fmt: skip
 

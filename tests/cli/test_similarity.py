@@ -8,9 +8,9 @@ import yaml
 
 from tests.cli.test_cli import call
 from tests.small import TINY_RECIPE
-from unshortcut.audit.similarity import KINDS, similarity
+from unshortcut.measuring.similarities import KINDS, similarity
 from unshortcut.data.shapes import Shapes
-from unshortcut.training.pretrain import pretrain
+from unshortcut.training.pretraining import pretrain
 from unshortcut.training.projection import load_projection
 
 

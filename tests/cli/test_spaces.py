@@ -1,4 +1,4 @@
-"""`unshortcut spaces` and `neighbours` as a user meets them, on small LooC runs."""
+"""`unshortcut spaces` and `neighbors` as a user meets them, on small LooC runs."""
 
 import csv
 import json
@@ -11,12 +11,12 @@ from PIL import Image as PillowImage
 
 from tests.cli.test_cli import call
 from tests.methods.small_runs import small_run
-from unshortcut.audit.neighbours import neighbours
+from unshortcut.measuring.nearest import neighbors
 from unshortcut.data.shapes import Shapes
 from unshortcut.models.load import load_model
-from unshortcut.probes.spaces import probe_spaces, select_spaces
+from unshortcut.spaces.subsets import probe_spaces, select_spaces
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.spaces import load_spaces, save_spaces
+from unshortcut.spaces.loading import load_spaces, save_spaces
 
 SETS = ("schedule.epochs=1", "method.hidden=12", "method.dim=8")
 SPACES = ("invariant", "color", "rotation")
@@ -98,21 +98,21 @@ def test_without_labels_in_common_there_is_no_reliance(
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_neighbours_draws_models_side_by_side(
+def test_neighbors_draws_models_side_by_side(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
     words = ["looc", str(folder / "moco"), "two.safetensors", "--data", "data", "--queries", "5"]
-    more = ["--neighbours", "3", "--spaces", "color", "--out", "new/sheet.png", "--json", "n.json"]
-    assert call("neighbours", *words, *more) == 0
+    more = ["--neighbors", "3", "--spaces", "color", "--out", "new/sheet.png", "--json", "n.json"]
+    assert call("neighbors", *words, *more) == 0
     printed = capsys.readouterr().out
     text = Path("n.json").read_text()
     figures = json.loads(text)["figures"]
     names = ["looc (color)", "moco", "two.safetensors (color)"]
     assert list(figures["models"]) == names and str(folder) not in text
-    assert figures["models"][names[0]]["neighbours"] == figures["models"][names[2]]["neighbours"]
-    expected = neighbours(
-        {"a": load_spaces("looc", ["color"])}, "data", queries=5, neighbours=3
+    assert figures["models"][names[0]]["neighbors"] == figures["models"][names[2]]["neighbors"]
+    expected = neighbors(
+        {"a": load_spaces("looc", ["color"])}, "data", queries=5, neighbors=3
     ).figures()
     assert figures["queries"] == expected["queries"]
     assert figures["models"][names[0]] == expected["models"]["a"]
@@ -121,22 +121,22 @@ def test_neighbours_draws_models_side_by_side(
         assert picture.width > 10 * 96 and picture.height > 5 * 96
 
 
-def test_neighbours_honours_a_stated_size_for_an_export_also_where_spaces_are_chosen(
+def test_neighbors_honors_a_stated_size_for_an_export_also_where_spaces_are_chosen(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     chosen = select_spaces(load_model("two.safetensors", size=16), ["color"])
-    expected = neighbours({"a": chosen}, "data", queries=2, neighbours=3).figures()
-    words = ["two.safetensors", "--data", "data", "--queries", "2", "--neighbours", "3"]
-    assert call("neighbours", *words, "--spaces", "color", "--size", "16", "--json", "s.json") == 0
+    expected = neighbors({"a": chosen}, "data", queries=2, neighbors=3).figures()
+    words = ["two.safetensors", "--data", "data", "--queries", "2", "--neighbors", "3"]
+    assert call("neighbors", *words, "--spaces", "color", "--size", "16", "--json", "s.json") == 0
     figures = json.loads(Path("s.json").read_text())["figures"]
     found = figures["models"]["two.safetensors (color)"]
     assert found == expected["models"]["a"]
-    usual = neighbours(["two.safetensors"], "data", queries=2, neighbours=3, spaces=["color"])
+    usual = neighbors(["two.safetensors"], "data", queries=2, neighbors=3, spaces=["color"])
     assert found != usual.figures()["models"]["two.safetensors (color)"]
 
 
-def test_neighbours_of_spaces_of_a_run_whose_checkpoint_is_gone_says_so(
+def test_neighbors_of_spaces_of_a_run_whose_checkpoint_is_gone_says_so(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -144,21 +144,21 @@ def test_neighbours_of_spaces_of_a_run_whose_checkpoint_is_gone_says_so(
     checkpoint = RunFolder(Path("looc")).checkpoint.name
     copytree("looc", tmp_path / "bare", ignore=ignore_patterns(checkpoint))
     words = ["looc", str(tmp_path / "bare"), "--data", "data", "--spaces", "color"]
-    assert call("neighbours", *words) == 2
+    assert call("neighbors", *words) == 2
     assert "has no checkpoint" in capsys.readouterr().err
 
 
-def test_neighbours_of_images_that_are_named(
+def test_neighbors_of_images_that_are_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
     image = next(Path("data/train/arrow").iterdir())
     words = ["moco", "--data", "data", "--images", f"arrow/{image.name}", "--json", "one.json"]
-    assert call("neighbours", *words, "--against", "data@test") == 0
-    assert "wrote neighbours.png" in capsys.readouterr().out
+    assert call("neighbors", *words, "--against", "data@test") == 0
+    assert "wrote neighbors.png" in capsys.readouterr().out
     result = json.loads(Path("one.json").read_text())
     assert result["model"] == "moco" and len(result["figures"]["queries"]) == 1
-    found = result["figures"]["models"]["moco"]["neighbours"][0]
+    found = result["figures"]["models"]["moco"]["neighbors"][0]
     tests = {path.name for path in Path("data/test").rglob("*.png")}
     assert {Path(one["image"]).name for one in found} <= tests
 
@@ -168,13 +168,13 @@ def test_neighbours_of_images_that_are_named(
     [
         (["spaces", "moco"], "has no spaces"),
         (["spaces", "timm:resnet18@random"], "'timm:resnet18' has no spaces"),
-        (["spaces", "looc", "--subsets", "colour"], "did you mean 'color'"),
+        (["spaces", "looc", "--subsets", "color"], "did you mean 'color'"),
         (["spaces", "looc", "--out", "two.safetensors"], "is a file"),
-        (["neighbours", "moco", "--out", "sheet.txt"], "wants a picture"),
-        (["neighbours", "moco", "--spaces", "color"], "none of the models has any"),
-        (["neighbours", "looc", "moco", "--spaces", "colour"], "did you mean 'color'"),
-        (["neighbours", "moco", "--images", "nowhere.jpg"], "there is no image 'nowhere.jpg'"),
-        (["neighbours", "moco", "--neighbours", "48"], "from 1 to 47, not 48"),
+        (["neighbors", "moco", "--out", "sheet.txt"], "wants a picture"),
+        (["neighbors", "moco", "--spaces", "color"], "none of the models has any"),
+        (["neighbors", "looc", "moco", "--spaces", "color"], "did you mean 'color'"),
+        (["neighbors", "moco", "--images", "nowhere.jpg"], "there is no image 'nowhere.jpg'"),
+        (["neighbors", "moco", "--neighbors", "48"], "from 1 to 47, not 48"),
     ],
 )
 def test_a_usage_error_is_one_sentence(

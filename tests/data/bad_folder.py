@@ -39,8 +39,8 @@ def make_bad_folder(root: Path, good: int = 60, side: int = 48) -> BadFolder:
     }
     square = (side, side)
     shown["cmyk.jpg"] = (_encode(picture.convert("CMYK"), "JPEG"), square)
-    shown["grey.jpg"] = (_encode(picture.convert("L"), "JPEG"), square)
-    shown["grey-16-bit.png"] = (_encode(_sixteen_bit(side), "PNG"), square)
+    shown["gray.jpg"] = (_encode(picture.convert("L"), "JPEG"), square)
+    shown["gray-16-bit.png"] = (_encode(_sixteen_bit(side), "PNG"), square)
     shown["rgb-16-bit.png"] = (_rgb_sixteen_bit(side), square)
     shown["rgba.png"] = (_encode(picture.convert("RGBA"), "PNG"), square)
     shown["palette.png"] = (_encode(picture.convert("P"), "PNG"), square)

@@ -10,14 +10,14 @@ from PIL import Image
 
 
 def png(value: int, height: int = 6, width: int = 8) -> bytes:
-    """A PNG of one grey value: lossless, so that a test knows every pixel."""
+    """A PNG of one gray value: lossless, so that a test knows every pixel."""
     buffer = io.BytesIO()
     Image.fromarray(np.full((height, width, 3), value, dtype=np.uint8)).save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def write_tree(root: Path, names: Iterable[str]) -> dict[str, int]:
-    """Write a PNG for each name; returns the grey value of each."""
+    """Write a PNG for each name; returns the gray value of each."""
     values = {name: 10 + i for i, name in enumerate(names)}
     for name, value in values.items():
         path = root / name

@@ -59,14 +59,14 @@ def test_too_few_good_ones_stop_before_training(tmp_path: Path) -> None:
         scan(open_data(bad.root), seed=0).check()
 
 
-def _centre(
+def _center(
     image: Image, identity: str, seed: int, epoch: int, index: int
 ) -> dict[str, np.ndarray]:
     return {"view": np.ascontiguousarray(np.resize(image.pixels(), (8, 8, 3)))}
 
 
 def test_bad_files_that_no_scan_removed_are_replaced_and_reported(folder: BadFolder) -> None:
-    loader = ViewLoader(open_data(folder.root), _centre, batch_size=10, seed=3)
+    loader = ViewLoader(open_data(folder.root), _center, batch_size=10, seed=3)
     reported = {identity for batch in loader for identity, _ in batch["failures"]}
     assert reported
     assert reported <= folder.bad

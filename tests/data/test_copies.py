@@ -135,10 +135,10 @@ def test_a_place_without_a_copy_is_refused(tmp_path: Path) -> None:
 
 
 def test_joined_sources_without_labels_in_one_have_none() -> None:
-    labelled = Shapes("test", size=16, count=3)
-    unlabelled = Subset(labelled, np.arange(2))
-    unlabelled.labels = None
-    joined = Joined(labelled, unlabelled)
+    labeled = Shapes("test", size=16, count=3)
+    unlabeled = Subset(labeled, np.arange(2))
+    unlabeled.labels = None
+    joined = Joined(labeled, unlabeled)
     assert (len(joined), joined.labels) == (5, None)
-    assert np.array_equal(joined.image(4).pixels(), labelled.image(1).pixels())
+    assert np.array_equal(joined.image(4).pixels(), labeled.image(1).pixels())
     assert not joined.has_headers

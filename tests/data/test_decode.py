@@ -107,7 +107,7 @@ def test_a_shrunk_jpeg_is_never_smaller_than_asked(shrink: float, orientation: i
     assert difference(pixels, np.asarray(small).astype(int)) < 2
 
 
-def test_16_bit_grey_is_scaled_and_not_cut() -> None:
+def test_16_bit_gray_is_scaled_and_not_cut() -> None:
     levels = np.linspace(0, 65535, 64 * 64).reshape(64, 64).astype(np.uint16)
     for kind in ("PNG", "TIFF"):
         pixels = EncodedImage(encoded(levels, kind)).pixels()
@@ -123,7 +123,7 @@ def test_transparency_lies_on_white(mode: str) -> None:
     np.testing.assert_array_equal(pixels, [[[100] * 3, [255] * 3]])
 
 
-def test_a_transparent_palette_colour_lies_on_white() -> None:
+def test_a_transparent_palette_color_lies_on_white() -> None:
     image = PIL.Image.new("P", (2, 1))
     image.putpalette([10, 20, 30, 200, 0, 0])
     image.putpixel((1, 0), 1)
@@ -134,7 +134,7 @@ def test_a_transparent_palette_colour_lies_on_white() -> None:
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "TIFF"])
 def test_an_animation_gives_its_first_frame(kind: str) -> None:
-    frames = [PIL.Image.new("RGB", (20, 10), colour) for colour in ("red", "lime", "blue")]
+    frames = [PIL.Image.new("RGB", (20, 10), color) for color in ("red", "lime", "blue")]
     data = encoded(frames[0], kind, save_all=True, append_images=frames[1:])
     pixels = EncodedImage(data).pixels()
     assert pixels.shape == (10, 20, 3)

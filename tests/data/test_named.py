@@ -49,19 +49,19 @@ def test_cifar_and_stl_keep_their_pixels_and_labels(monkeypatch: pytest.MonkeyPa
     assert open_data("stl10@unlabeled").labels is None
 
 
-def test_grey_data_come_as_rgb(monkeypatch: pytest.MonkeyPatch) -> None:
-    grey = np.arange(2 * 28 * 28, dtype=np.uint8).reshape(2, 28, 28)
+def test_gray_data_come_as_rgb(monkeypatch: pytest.MonkeyPatch) -> None:
+    gray = np.arange(2 * 28 * 28, dtype=np.uint8).reshape(2, 28, 28)
 
     class Mnist:
         classes = ("0", "1")
 
         def __init__(self, root: str, train: bool, download: bool) -> None:
-            self.data, self.targets = grey, [0, 1]
+            self.data, self.targets = gray, [0, 1]
 
     monkeypatch.setattr(torchvision.datasets, "MNIST", Mnist)
     shown = open_data("mnist").image(1).pixels()
     assert shown.shape == (28, 28, 3)
-    assert (shown == grey[1][:, :, None]).all()
+    assert (shown == gray[1][:, :, None]).all()
 
 
 def test_imagenette_is_read_from_its_files_by_torchvision_itself(cache: Path) -> None:

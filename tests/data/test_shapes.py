@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import RidgeClassifier
 
 from unshortcut.data.shapes import (
-    COLOUR_NAMES,
+    COLOR_NAMES,
     PLACE_NAMES,
     SHAPE_NAMES,
     SPLITS,
@@ -22,7 +22,7 @@ from unshortcut.errors import UsageError
 CLASSES = {
     "shape": SHAPE_NAMES,
     "texture": TEXTURE_NAMES,
-    "colour": COLOUR_NAMES,
+    "color": COLOR_NAMES,
     "place": PLACE_NAMES,
 }
 
@@ -92,18 +92,18 @@ class TestLabels:
 
     def test_factors_that_a_split_does_not_show_are_marked(self) -> None:
         assert (Shapes("sketch", count=8).texture_labels == -1).all()
-        assert (Shapes("sketch", count=8).colour_labels == -1).all()
+        assert (Shapes("sketch", count=8).color_labels == -1).all()
         assert (Shapes("silhouette", count=8).texture_labels == -1).all()
         assert (Shapes("texture", count=8).place_labels == -1).all()
         assert (Shapes("stylized", count=8).texture_labels == -1).all()
-        assert (Shapes("stylized", count=8).colour_labels == -1).all()
+        assert (Shapes("stylized", count=8).color_labels == -1).all()
         with pytest.raises(UsageError, match="'sketch' of shapes shows no texture"):
             Shapes("sketch", label="texture")
 
-    def test_colour_says_nothing_of_the_class(self) -> None:
+    def test_color_says_nothing_of_the_class(self) -> None:
         source = Shapes("train", count=2400)
         table = np.zeros((8, 6))
-        np.add.at(table, (source.shape_labels, source.colour_labels), 1)
+        np.add.at(table, (source.shape_labels, source.color_labels), 1)
         chi_squared = ((table - 50) ** 2 / 50).sum()
         assert chi_squared < 66.6  # exceeded once in a thousand with 35 degrees of freedom
 
@@ -124,7 +124,7 @@ class TestErrors:
     def test_wrong_arguments_name_what_is_allowed(self) -> None:
         with pytest.raises(UsageError, match="did you mean 'test'"):
             Shapes("tset")
-        with pytest.raises(UsageError, match="did you mean 'colour'"):
+        with pytest.raises(UsageError, match="did you mean 'color'"):
             Shapes(label="color")
         with pytest.raises(UsageError, match="at least 16 pixels wide, not 15"):
             Shapes(size=15)

@@ -10,7 +10,7 @@ from sklearn.linear_model import RidgeClassifier
 
 from tests.data.test_shapes import pixels
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
-from unshortcut.data.shapes.colours import LUMA, colour
+from unshortcut.data.shapes.colors import LUMA, color
 from unshortcut.data.shapes.draw import fill, stroke
 from unshortcut.data.shapes.outlines import OUTLINES, placed
 from unshortcut.data.shapes.paint import masks, paint
@@ -47,7 +47,7 @@ def upright(name: str, degrees: float = 0.0, mirrored: bool = False) -> Mask:
 
 @cache
 def templates(name: str, turn: int) -> list[Mask]:
-    """A shape after quarter turns anticlockwise, at several tilts and in the mirror."""
+    """A shape after quarter turns counterclockwise, at several tilts and in the mirror."""
     return [
         normed(np.rot90(upright(name, tilt, mirrored), turn))
         for tilt in (-12, -4, 4, 12)
@@ -83,7 +83,7 @@ def spectrum(image: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 class TestPictures:
-    def test_colour_and_place_are_those_in_the_picture(self) -> None:
+    def test_color_and_place_are_those_in_the_picture(self) -> None:
         source = Shapes("silhouette", count=60)
         for index in range(60):
             image = source.image(index).array
@@ -91,13 +91,13 @@ class TestPictures:
             rows, columns = np.nonzero(mask)
             y = (rows.min() + rows.max() + 1) / 128 - 0.5
             x = (columns.min() + columns.max() + 1) / 128 - 0.5
-            if min(abs(x), abs(y)) > 0.05:  # the box of a tilted object is not quite centred
+            if min(abs(x), abs(y)) > 0.05:  # the box of a tilted object is not quite centered
                 assert source.place_labels[index] == (x > 0) + 2 * (y > 0)
             mean = image[mask].mean(axis=0).astype(np.float32)
             hue = cv2.cvtColor(mean[None, None], cv2.COLOR_RGB2HSV)[0, 0, 0]
-            assert round(float(hue) / 60) % 6 == source.colour_labels[index]
+            assert round(float(hue) / 60) % 6 == source.color_labels[index]
 
-    def test_silhouettes_are_upright_and_of_the_labelled_shape(self) -> None:
+    def test_silhouettes_are_upright_and_of_the_labeled_shape(self) -> None:
         source = Shapes("silhouette", count=40)
         fits = [best_fit(seen_object(source.image(i).array)) for i in range(40)]
         assert fits == [(SHAPE_NAMES[k], 0) for k in source.shape_labels]
@@ -110,7 +110,7 @@ class TestPictures:
             )
             assert nearest < 0.85
 
-    def test_rotated_turns_the_whole_picture_anticlockwise(self) -> None:
+    def test_rotated_turns_the_whole_picture_counterclockwise(self) -> None:
         source = Shapes("rotated", count=64)
         np.testing.assert_array_equal(np.bincount(source.rotation_labels), np.full(4, 16))
         np.testing.assert_array_equal(Shapes("test", count=8).rotation_labels, np.zeros(8))
@@ -149,8 +149,8 @@ class TestPictures:
             np.testing.assert_array_equal(source.image(index).array, expected)
             assert (source.image(index).array != clean).any()
 
-    def test_stylized_shows_the_shape_in_the_colours_of_a_pattern(self) -> None:
-        """The object stands out by its mean colour from what is around it, in nearly all."""
+    def test_stylized_shows_the_shape_in_the_colors_of_a_pattern(self) -> None:
+        """The object stands out by its mean color from what is around it, in nearly all."""
         source = Shapes("stylized", size=96, count=60)
         told = 0
         for index in range(60):
@@ -200,7 +200,7 @@ class TestPictures:
             assert np.abs((a - b) @ np.array(LUMA)).max() < 1.5
             assert (a != b).any(axis=2)[0].mean() > 0.5
             assert (a == b).all(axis=2).mean() > 0.05
-        np.testing.assert_array_equal(plain.colour_labels[:16], palette.colour_labels[:16])
+        np.testing.assert_array_equal(plain.color_labels[:16], palette.color_labels[:16])
 
 
 class TestScenes:
@@ -230,7 +230,7 @@ class TestScenes:
             for mask in scene.masks:
                 assert luma[mask].std() > 1.5 * luma[behind].std()
 
-    def test_objects_have_the_labelled_shape_and_its_texture(self) -> None:
+    def test_objects_have_the_labeled_shape_and_its_texture(self) -> None:
         source = Shapes("scene", size=128, count=16)
         for index in range(16):
             scene = source.scene(index)
@@ -257,7 +257,7 @@ class TestKernels:
 
     @pytest.mark.parametrize("hue", [0.0, 0.13, 0.5, 0.9])
     @pytest.mark.parametrize("luma", [0.1, 0.5, 0.9])
-    def test_colours_have_the_luma_asked_for(self, hue: float, luma: float) -> None:
-        rgb = np.array(colour(hue, 0.7, luma))
+    def test_colors_have_the_luma_asked_for(self, hue: float, luma: float) -> None:
+        rgb = np.array(color(hue, 0.7, luma))
         assert rgb @ np.array(LUMA) == pytest.approx(luma)
         assert rgb.min() >= 0 and rgb.max() <= 1

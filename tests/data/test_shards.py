@@ -62,7 +62,7 @@ def test_a_single_tar_file_with_cls_members_is_a_shard(tmp_path: Path) -> None:
     assert source.labels.tolist() == [7]
 
 
-def test_shards_without_labels_are_unlabelled(tmp_path: Path) -> None:
+def test_shards_without_labels_are_unlabeled(tmp_path: Path) -> None:
     write_tar(tmp_path / "0.tar", {"1.png": png(1), "1.json": b'{"caption": "a dog"}'})
     assert open_data(f"{tmp_path}/{{0..0}}.tar").labels is None
 

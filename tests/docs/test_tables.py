@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 import unshortcut.cli
 from tests.docs.markdown import ROOT, tables
-from unshortcut.audit.measurement import measurements
+from unshortcut.measurements.measurement import measurements
 from unshortcut.build.operation import Operation
 from unshortcut.cli.filter import command as filter_command
 from unshortcut.data.named import NAMES
@@ -22,13 +22,13 @@ from unshortcut.data.shapes.source import COUNTS, FACTORS
 from unshortcut.data.tree import IMAGE_EXTENSIONS
 from unshortcut.discovery import find_all
 from unshortcut.methods.method import MethodSettings
-from unshortcut.methods.negatives.source import NegativeSettings
-from unshortcut.objectives.objective import Objective
+from unshortcut.negatives.source import NegativeSettings
+from unshortcut.losses.loss import Loss
 from unshortcut.parts import part_to_mapping
 from unshortcut.recipes.load import read_recipe, recipe_names
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.resume import HARMLESS
-from unshortcut.views.augmentation import Augmentation
+from unshortcut.augmentations.augmentation import Augmentation
 
 RECIPES = ROOT / "docs" / "recipes.md"
 DATA = ROOT / "docs" / "data.md"
@@ -40,9 +40,9 @@ PARTS: dict[str, type] = {
     name: part
     for package, base in {
         "unshortcut.methods": MethodSettings,
-        "unshortcut.methods.negatives": NegativeSettings,
-        "unshortcut.objectives": Objective,
-        "unshortcut.views.augmentations": Augmentation,
+        "unshortcut.negatives": NegativeSettings,
+        "unshortcut.losses": Loss,
+        "unshortcut.augmentations": Augmentation,
     }.items()
     for name, part in find_all(package, base).items()
 }
@@ -73,7 +73,7 @@ def documented(heading: str, document: Path = RECIPES) -> dict[str, Any]:
 
 
 def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
-    headings = ("The recipe", "data", "views", "encoder", "method", "optimiser", "schedule")
+    headings = ("The recipe", "data", "views", "encoder", "method", "optimizer", "schedule")
     found = {key: d for h in (*headings, "training") for key, d in documented(h).items()}
     assert found == dict(schema_keys())
 

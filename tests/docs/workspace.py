@@ -121,7 +121,7 @@ def workspace(folder: Path) -> Iterator[Workspace]:
         monkeypatch.setenv("UNSHORTCUT_CACHE", str(folder / "cache"))
         for split in source.COUNTS:
             monkeypatch.setitem(source.COUNTS, split, SMALL_COUNT)
-        target = "unshortcut.training.pretrain.pretrain"
+        target = "unshortcut.training.pretraining.pretrain"
         pretrain = importlib.import_module(target.rpartition(".")[0]).pretrain
         monkeypatch.setattr(target, with_small_settings(pretrain))
         _write_data(folder)

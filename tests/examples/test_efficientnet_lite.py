@@ -15,12 +15,12 @@ import torch
 from PIL import Image
 
 from tests.real_data import real_data
-from unshortcut.audit.measurements.shape_bias import ConflictingCues
-from unshortcut.audit.settings import Settings
-from unshortcut.audit.subjects.class_names import Aggregate
-from unshortcut.audit.subjects.classifier import head
-from unshortcut.audit.subjects.conflict import open_conflict
-from unshortcut.audit.subjects.subject import Subject
+from unshortcut.measurements.shape_bias import ConflictingCues
+from unshortcut.measuring.settings import Settings
+from unshortcut.measuring.subjects.class_names import Aggregate
+from unshortcut.measuring.subjects.classifier import head
+from unshortcut.measuring.subjects.conflict import open_conflict
+from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import load_model
 
 SPEC = "examples.efficientnet_lite:efficientnet_lite0"

@@ -14,7 +14,7 @@ from unshortcut.imaging.adain import AdaIN, adain, load_adain
 
 
 def vgg(*channels: int | str) -> nn.Sequential:
-    """The normalised VGG in its usual sequential form, padding and pooling being layers."""
+    """The normalized VGG in its usual sequential form, padding and pooling being layers."""
     layers: list[nn.Module] = [nn.Conv2d(3, 3, 1)]
     last = 3
     for entry in channels:
@@ -90,11 +90,11 @@ def reference(
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
-def test_stylised_images_are_those_of_the_modules(
+def test_stylized_images_are_those_of_the_modules(
     networks: nn.ModuleDict, model: AdaIN, alpha: float
 ) -> None:
     content, style = image(0, 40, 56), image(1, 48, 32)
-    out = model.stylise(content, style, alpha=alpha)
+    out = model.stylize(content, style, alpha=alpha)
     expected = reference(networks, content, style, alpha)
     assert out.dtype == np.uint8
     assert np.ptp(expected) > 50
@@ -107,7 +107,7 @@ def test_without_style_the_image_is_encoded_and_decoded(
     content = image(0, 32, 32)
     pixels = torch.tensor(content / 255, dtype=torch.float32).permute(2, 0, 1)[None]
     plain = networks["decoder"](networks["encoder"](pixels))[0].permute(1, 2, 0).numpy()
-    out = model.stylise(content, image(1, 32, 32), alpha=0.0)
+    out = model.stylize(content, image(1, 32, 32), alpha=0.0)
     assert np.abs(out - np.clip(plain * 255, 0, 255)).max() <= 1
 
 
@@ -122,15 +122,15 @@ def test_features_get_the_mean_and_deviation_of_the_style_s() -> None:
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (3, 2), (8, 8), (9, 15), (17, 8), (33, 20)])
 def test_images_and_styles_of_any_size(model: AdaIN, size: tuple[int, int]) -> None:
-    assert model.stylise(image(0, *size), image(1, 13, 10)).shape == (*size, 3)
-    assert model.stylise(image(0, 13, 10), image(1, *size)).shape == (13, 10, 3)
+    assert model.stylize(image(0, *size), image(1, 13, 10)).shape == (*size, 3)
+    assert model.stylize(image(0, 13, 10), image(1, *size)).shape == (13, 10, 3)
 
 
 def test_sides_that_are_no_multiple_of_eight_are_padded_by_reflection(model: AdaIN) -> None:
     content, style = image(0, 21, 30), image(1, 16, 16)
     padded = np.pad(content, ((0, 3), (0, 2), (0, 0)), mode="reflect")
-    expected = model.stylise(padded, style)[:21, :30]
-    np.testing.assert_array_equal(model.stylise(content, style), expected)
+    expected = model.stylize(padded, style)[:21, :30]
+    np.testing.assert_array_equal(model.stylize(content, style), expected)
 
 
 @pytest.mark.parametrize("ending", ["pt", "pth"])
@@ -140,8 +140,8 @@ def test_a_file_of_torch_is_read_too(
     path = tmp_path / f"adain.{ending}"
     torch.save({name: tensor.double() for name, tensor in weights.items()}, path)
     content, style = image(0, 16, 16), image(1, 16, 16)
-    expected = model.stylise(content, style)
-    np.testing.assert_array_equal(load_adain(path).stylise(content, style), expected)
+    expected = model.stylize(content, style)
+    np.testing.assert_array_equal(load_adain(path).stylize(content, style), expected)
 
 
 def changed(weights: Mapping[str, Tensor], **new: Tensor | None) -> dict[str, Tensor]:

@@ -56,10 +56,10 @@ def test_cartoon_is_the_flat_image_with_its_dark_edges_black(kind: str) -> None:
         image = image[:200, :200]
         out = cartoon(image)
         flat = bilateral(image)
-        grey = cv2.medianBlur(cv2.cvtColor(flat, cv2.COLOR_RGB2GRAY), 7).astype(int)
-        padded = np.pad(grey, 4, "edge")
+        gray = cv2.medianBlur(cv2.cvtColor(flat, cv2.COLOR_RGB2GRAY), 7).astype(int)
+        padded = np.pad(gray, 4, "edge")
         windows = np.lib.stride_tricks.sliding_window_view(padded, (9, 9))
-        margin = grey - (windows.mean((2, 3)) - 4)
+        margin = gray - (windows.mean((2, 3)) - 4)
         np.testing.assert_array_equal(out[margin < -1], 0)
         np.testing.assert_array_equal(out[margin > 1], flat[margin > 1])
         outlines = ((out == 0).all(-1) & (flat > 0).any(-1)).mean()

@@ -38,7 +38,7 @@ def test_is_the_masked_transform_of_each_channel(height: int, width: int, shape:
             exact = by_definition(image, r, shape, high=high)
             ours = function(image, r, shape)
             assert ours.dtype == np.uint8 and ours.shape == image.shape
-            # Half a grey level is the rounding; the rest is float32.
+            # Half a gray level is the rounding; the rest is float32.
             assert np.abs(ours - np.clip(exact, 0, 255)).max() < 0.501
 
 
@@ -60,7 +60,7 @@ def test_the_smallest_mask_keeps_the_mean_and_the_largest_square_keeps_all() -> 
     assert (high_pass(image, 24) == 128).all()
 
 
-def test_a_high_pass_tells_nothing_of_the_mean_colour() -> None:
+def test_a_high_pass_tells_nothing_of_the_mean_color() -> None:
     image = picture(24, 24) // 4 + 20
     brighter = image + np.array([100, 0, 50], np.uint8)
     assert (high_pass(image, 5) == high_pass(brighter, 5)).all()

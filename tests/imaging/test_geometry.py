@@ -13,7 +13,7 @@ from unshortcut.imaging.geometry import (
     crop,
     flip_horizontal,
     flip_vertical,
-    quarter_turns,
+    rotate90,
     resize_box,
 )
 
@@ -70,7 +70,7 @@ def test_flips_and_turns_are_numpys() -> None:
     np.testing.assert_array_equal(flip_vertical(image), np.flipud(image))
     for turns in range(4):
         turned = PIL.Image.fromarray(image).rotate(90 * turns, expand=True)
-        np.testing.assert_array_equal(quarter_turns(image, turns), np.asarray(turned))
+        np.testing.assert_array_equal(rotate90(image, turns), np.asarray(turned))
 
 
 @pytest.mark.parametrize("box", [(3, 4, 5, 6), (-3, -2, 10, 10), (5, 5, 40, 40), (-5, -5, 60, 60)])

@@ -8,7 +8,7 @@ from unshortcut.imaging.lab import HIGH, LOW, WHITE, rgb_to_lab, scaled_lab
 
 
 def cube(steps: int, dtype: torch.dtype) -> torch.Tensor:
-    """Colours of a grid in the RGB cube, (1, 3, steps², steps)."""
+    """Colors of a grid in the RGB cube, (1, 3, steps², steps)."""
     axis = torch.linspace(0, 1, steps, dtype=dtype)
     return torch.stack(torch.meshgrid(axis, axis, axis, indexing="ij")).reshape(1, 3, -1, steps)
 
@@ -46,14 +46,14 @@ def test_it_is_the_formula() -> None:
         torch.testing.assert_close(rgb_to_lab(image).flatten(), expected, rtol=0, atol=1e-9)
 
 
-def test_every_colour_is_scaled_into_minus_1_to_1_and_the_ends_are_met() -> None:
+def test_every_color_is_scaled_into_minus_1_to_1_and_the_ends_are_met() -> None:
     scaled = scaled_lab(cube(33, torch.float64))[0].flatten(1)
     torch.testing.assert_close(scaled.amin(1), torch.full((3,), -1.0).double(), rtol=0, atol=1e-3)
     torch.testing.assert_close(scaled.amax(1), torch.full((3,), 1.0).double(), rtol=0, atol=1e-3)
     assert LOW[0] == 0 and HIGH[0] == 100
 
 
-def test_black_and_grey_have_finite_gradients() -> None:
+def test_black_and_gray_have_finite_gradients() -> None:
     images = torch.tensor([0.0, 0.5]).view(1, 1, 1, 2).repeat(1, 3, 1, 1).requires_grad_()
     rgb_to_lab(images).sum().backward()
     assert images.grad is not None and torch.isfinite(images.grad).all()

@@ -35,7 +35,7 @@ def test_patterns_have_contrast_and_are_alike_all_over() -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_a_family_varies_and_its_scale_is_the_period(family) -> None:  # type: ignore[no-untyped-def]
     def roughness(period: float) -> float:
-        """Mean squared step between neighbours over the variance, of a few fields."""
+        """Mean squared step between neighbors over the variance, of a few fields."""
         fields = [family(generator(seed), 128, 128, period) for seed in range(8)]
         assert all(field.dtype == np.float32 and field.shape == (128, 128) for field in fields)
         return float(np.mean([(np.diff(f, axis=1) ** 2).mean() / f.var() for f in fields]))
@@ -44,7 +44,7 @@ def test_a_family_varies_and_its_scale_is_the_period(family) -> None:  # type: i
 
 
 def test_a_pattern_is_the_same_at_every_size() -> None:
-    """The colours, to be exact: what is drawn first."""
+    """The colors, to be exact: what is drawn first."""
     for seed in range(12):
         small, large = (random_pattern(generator(seed), side, side) for side in (112, 224))
         np.testing.assert_allclose(small.mean(axis=(0, 1)), large.mean(axis=(0, 1)), atol=25)

@@ -1,4 +1,4 @@
-"""Synthesised textures: made of the examples' pixels, close to their statistics, repeatable."""
+"""Synthesized textures: made of the examples' pixels, close to their statistics, repeatable."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.imaging.pictures import pictures
 from tests.real_data import real_data
-from unshortcut.imaging.synthesis import example_patches, synthesise
+from unshortcut.imaging.synthesis import example_patches, synthesize_texture
 from unshortcut.imaging.texture_statistics import copying, gram_distance, wasserstein_distance
 
 RNG = np.random.default_rng
 
 
 def stripes(side: int = 96, period: int = 12) -> np.ndarray:
-    """Slanted stripes of two colours with a little noise."""
+    """Slanted stripes of two colors with a little noise."""
     y, x = np.mgrid[:side, :side]
     bright = ((x + y // 2) % period < period // 2)[..., None]
     noise = RNG(0).integers(0, 20, (side, side, 3))
@@ -43,9 +43,9 @@ def tiled(example: np.ndarray, height: int, width: int, side: int = 24) -> np.nd
 def test_a_seed_gives_the_same_bytes_on_any_number_of_threads() -> None:
     examples = drawn_examples()
     seeds = [0, 1, 2, 0, 1, 2]
-    alone = [synthesise(examples, 80, 96, seed=seed) for seed in seeds]
+    alone = [synthesize_texture(examples, 80, 96, seed=seed) for seed in seeds]
     with ThreadPoolExecutor(3) as pool:
-        together = list(pool.map(lambda seed: synthesise(examples, 80, 96, seed=seed), seeds))
+        together = list(pool.map(lambda seed: synthesize_texture(examples, 80, 96, seed=seed), seeds))
     for first, second in zip(alone, together, strict=True):
         np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(alone[0], alone[3])
@@ -57,9 +57,9 @@ def test_the_examples_stay_and_may_be_read_only_or_strided() -> None:
     before = whole.copy()
     view = whole[::2, ::-1]
     view.flags.writeable = False
-    result = synthesise([view], 40, 40)
+    result = synthesize_texture([view], 40, 40)
     np.testing.assert_array_equal(whole, before)
-    np.testing.assert_array_equal(result, synthesise([view.copy()], 40, 40))
+    np.testing.assert_array_equal(result, synthesize_texture([view.copy()], 40, 40))
 
 
 SIDES = st.integers(1, 24)
@@ -76,29 +76,29 @@ def test_any_size_gives_pixels_of_the_examples(
     shapes: Sequence[tuple[int, int]], height: int, width: int, seed: int
 ) -> None:
     examples = [RNG(n).integers(0, 256, (*shape, 3), np.uint8) for n, shape in enumerate(shapes)]
-    result = synthesise(examples, height, width, seed=seed)
+    result = synthesize_texture(examples, height, width, seed=seed)
     assert result.shape == (height, width, 3)
     assert result.dtype == np.uint8
-    known = {tuple(colour) for one in examples for colour in one.reshape(-1, 3).tolist()}
-    assert {tuple(colour) for colour in result.reshape(-1, 3).tolist()} <= known
+    known = {tuple(color) for one in examples for color in one.reshape(-1, 3).tolist()}
+    assert {tuple(color) for color in result.reshape(-1, 3).tolist()} <= known
 
 
 def test_large_examples_of_unlike_sizes_give_their_pixels() -> None:
     examples = [pictures("drawn")[0], drawn_examples()[0][:1], stripes(48)]
-    result = synthesise(examples, 33, 250)
+    result = synthesize_texture(examples, 33, 250)
     known = np.unique(np.concatenate([one.reshape(-1, 3) for one in examples]), axis=0)
     assert len(np.unique(np.concatenate([known, result.reshape(-1, 3)]), axis=0)) == len(known)
 
 
 def test_a_constant_example_gives_the_constant() -> None:
     example = np.full((48, 48, 3), (10, 200, 77), np.uint8)
-    np.testing.assert_array_equal(synthesise([example, example], 64, 64)[0, 0], (10, 200, 77))
-    assert len(np.unique(synthesise([example], 64, 64).reshape(-1, 3), axis=0)) == 1
+    np.testing.assert_array_equal(synthesize_texture([example, example], 64, 64)[0, 0], (10, 200, 77))
+    assert len(np.unique(synthesize_texture([example], 64, 64).reshape(-1, 3), axis=0)) == 1
 
 
 def test_stripes_stay_stripes() -> None:
     example = stripes()
-    result = synthesise([example])
+    result = synthesize_texture([example])
     flat = result.reshape(-1, 3)
     shuffled = RNG(0).permutation(flat).reshape(result.shape)
     for distance in (wasserstein_distance, gram_distance):
@@ -110,13 +110,13 @@ def test_stripes_stay_stripes() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_two_unlike_examples_get_equal_shares(seed: int) -> None:
     dark, bright = stripes() // 4, 255 - stripes() // 4
-    result = synthesise([dark, bright], 128, 128, seed=seed)
+    result = synthesize_texture([dark, bright], 128, 128, seed=seed)
     assert (result.mean(axis=-1) > 128).mean() == pytest.approx(0.5, abs=0.1)
 
 
 def test_examples_are_used_according_to_their_area() -> None:
     dark, bright = stripes(48) // 4, 255 - stripes(96) // 4
-    result = synthesise([dark, bright], 128, 128)
+    result = synthesize_texture([dark, bright], 128, 128)
     assert (result.mean(axis=-1) > 128).mean() == pytest.approx(0.8, abs=0.1)
 
 
@@ -134,7 +134,7 @@ def test_bad_input_is_refused_in_a_sentence(
     examples: list[np.ndarray], height: int, sentence: str
 ) -> None:
     with pytest.raises(ValueError, match=sentence):
-        synthesise(examples, height, 8)
+        synthesize_texture(examples, height, 8)
 
 
 @pytest.mark.parametrize(
@@ -149,17 +149,17 @@ def test_bad_input_is_refused_in_a_sentence(
         (50, 60, 80, 50),
     ],
 )
-def test_patches_are_the_centre_and_a_random_place(
+def test_patches_are_the_center_and_a_random_place(
     height: int, width: int, asked: int | None, side: int
 ) -> None:
     y, x = np.mgrid[:height, :width]
     image = np.stack([y, x, 0 * x], axis=-1).astype(np.uint8)
     corners = set()
     for seed in range(30):
-        centre, random = example_patches(image, RNG(seed), asked)
-        assert centre.shape == random.shape == (side, side, 3)
+        center, random = example_patches(image, RNG(seed), asked)
+        assert center.shape == random.shape == (side, side, 3)
         middle = ((height - side) // 2 % 256, (width - side) // 2 % 256, 0)
-        assert tuple(centre[0, 0].tolist()) == middle
+        assert tuple(center[0, 0].tolist()) == middle
         top, left = (int(place) for place in random[0, 0, :2])
         np.testing.assert_array_equal(random, image[top : top + side, left : left + side])
         corners.add((top, left))
@@ -180,8 +180,8 @@ def test_textures_of_photographs_are_closer_than_the_papers_tool_s() -> None:
 
     measured = []
     for number in range(1, 40, 6):
-        examples = [read(number, "centre"), read(number, "random")]
-        for result in (synthesise(examples), read(number, "reference")):
+        examples = [read(number, "center"), read(number, "random")]
+        for result in (synthesize_texture(examples), read(number, "reference")):
             measured.append(
                 (
                     wasserstein_distance([result], examples),

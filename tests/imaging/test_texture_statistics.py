@@ -10,8 +10,8 @@ RNG = np.random.default_rng
 DISTANCES = (wasserstein_distance, gram_distance)
 
 
-def noise(height: int, width: int, seed: int = 0, colours: int = 256) -> np.ndarray:
-    return RNG(seed).integers(0, colours, (height, width, 3), np.uint8)
+def noise(height: int, width: int, seed: int = 0, colors: int = 256) -> np.ndarray:
+    return RNG(seed).integers(0, colors, (height, width, 3), np.uint8)
 
 
 def grating(phase: int, turned: bool = False) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_noise_flat_areas_and_crumbs_are_not_found() -> None:
 
 
 def test_shares_cover_just_the_blocks_that_occur_in_an_example() -> None:
-    """Two colours only, so that blocks match by chance; compared with a plain search."""
+    """Two colors only, so that blocks match by chance; compared with a plain search."""
     example, result = (np.repeat(noise(24, 24, n, 2)[..., :1], 3, axis=-1) for n in (1, 2))
 
     def blocks(image: np.ndarray) -> list[bytes]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from unshortcut.imaging.tiling import Tiles, draw_tiles, tile_patches
+from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
 from unshortcut.imaging.tiling_batch import _by_index, tile_patches_batch
 from unshortcut.randomness import generator
 
@@ -53,7 +53,7 @@ def test_a_tiling_is_what_cutting_and_joining_gives(
 ) -> None:
     image = random_image(height * 61 + width, height, width)
     rng = generator(low, more)
-    tiles = draw_tiles(rng, height, width, patch=(low, low + more), size=(rows, columns), **chosen)
+    tiles = sample_tiles(rng, height, width, patch=(low, low + more), size=(rows, columns), **chosen)
     out = tile_patches(image, tiles)
     assert out.dtype == np.uint8
     np.testing.assert_array_equal(out, naive(image, tiles))
@@ -71,7 +71,7 @@ def test_a_batch_is_tiled_as_its_images_are(
     channels: int,
 ) -> None:
     images = np.stack([random_image(seed, height, width, channels) for seed in range(count)])
-    tiles = draw_tiles(
+    tiles = sample_tiles(
         generator(0), height, width, patch=(low, 2 * low), size=(side, 9), count=count, **chosen
     )
     expected = np.stack([naive(image, tiles[i]) for i, image in enumerate(images)])
@@ -95,7 +95,7 @@ def test_a_batch_is_tiled_as_its_images_are(
 )
 def test_any_type_of_tensor_is_copied_to_the_bit(dtype: torch.dtype) -> None:
     images = (torch.randn(3, 4, 40, 50, generator=torch.Generator().manual_seed(0)) * 9).to(dtype)
-    tiles = draw_tiles(generator(1), 40, 50, patch=(3, 20), size=(31, 64), count=3, flip=True)
+    tiles = sample_tiles(generator(1), 40, 50, patch=(3, 20), size=(31, 64), count=3, flip=True)
     out = tile_patches_batch(images, tiles)
     assert out.dtype == dtype
     assert out.shape == (3, 4, 31, 64)
@@ -105,7 +105,7 @@ def test_any_type_of_tensor_is_copied_to_the_bit(dtype: torch.dtype) -> None:
 def test_the_layout_in_memory_stays_and_the_input_does_too() -> None:
     images = torch.arange(2 * 3 * 32 * 32).reshape(2, 3, 32, 32)
     before = images.clone()
-    tiles = draw_tiles(generator(0), 32, 32, patch=(5, 9), size=(32, 32), count=2)
+    tiles = sample_tiles(generator(0), 32, 32, patch=(5, 9), size=(32, 32), count=2)
     assert tile_patches_batch(images, tiles).is_contiguous()
     last = images.to(memory_format=torch.channels_last)
     assert tile_patches_batch(last, tiles).is_contiguous(memory_format=torch.channels_last)
@@ -114,7 +114,7 @@ def test_the_layout_in_memory_stays_and_the_input_does_too() -> None:
 
 def test_gradients_go_back_to_the_pixels_that_were_copied() -> None:
     images = torch.rand(2, 1, 12, 12, requires_grad=True)
-    tiles = draw_tiles(generator(0), 12, 12, patch=(4, 6), size=(12, 12), count=2)
+    tiles = sample_tiles(generator(0), 12, 12, patch=(4, 6), size=(12, 12), count=2)
     tile_patches_batch(images, tiles).sum().backward()
     expected = np.zeros((2, 1, 12, 12))
     for n in range(2):
@@ -125,7 +125,7 @@ def test_gradients_go_back_to_the_pixels_that_were_copied() -> None:
 
 
 def test_the_number_of_images_and_of_tilings_must_agree() -> None:
-    tiles = draw_tiles(generator(0), 8, 8, size=(8, 8), count=2)
+    tiles = sample_tiles(generator(0), 8, 8, size=(8, 8), count=2)
     with pytest.raises(ValueError, match="one tiling, not 2"):
         tile_patches(random_image(0, 8, 8), tiles)
     with pytest.raises(ValueError, match="3 images"):
@@ -134,13 +134,13 @@ def test_the_number_of_images_and_of_tilings_must_agree() -> None:
 
 class TestDraws:
     def test_sides_are_uniform_with_both_ends(self) -> None:
-        tiles = draw_tiles(generator(0), 224, 224, patch=(16, 72), count=5700)
+        tiles = sample_tiles(generator(0), 224, 224, patch=(16, 72), count=5700)
         counts = np.bincount(tiles.sides, minlength=73)
         assert counts[:16].sum() == 0 and len(counts) == 73
         assert stats.chisquare(counts[16:]).pvalue > 1e-3
 
     def test_every_place_is_as_likely_the_last_one_included(self) -> None:
-        tiles = draw_tiles(generator(0), 12, 10, patch=(5, 5), size=(50, 50), count=60)
+        tiles = sample_tiles(generator(0), 12, 10, patch=(5, 5), size=(50, 50), count=60)
         tops, lefts = tiles.cells[..., 0].ravel(), tiles.cells[..., 1].ravel()
         table = np.zeros((8, 6))
         np.add.at(table, (tops, lefts), 1)
@@ -148,7 +148,7 @@ class TestDraws:
 
     def test_orientations_are_as_likely_where_asked_for(self) -> None:
         def drawn(flip: bool, turn: bool) -> np.ndarray:
-            tiles = draw_tiles(
+            tiles = sample_tiles(
                 generator(0), 50, 50, patch=(5, 5), size=(50, 50), flip=flip, turn=turn, count=20
             )
             return np.bincount(tiles.cells[..., 2].ravel() * 4 + tiles.cells[..., 3].ravel())
@@ -167,7 +167,7 @@ class TestDraws:
         def drawn(flip: bool) -> list[int]:
             found = []
             for seed in range(200):
-                tiles = draw_tiles(
+                tiles = sample_tiles(
                     generator(seed), 5, 5, patch=(5, 5), size=(5, 5), flip=flip, vertical_flip=True
                 )
                 tiled = tile_patches(image, tiles)
@@ -179,13 +179,13 @@ class TestDraws:
         assert stats.chisquare(drawn(True)).pvalue > 1e-3
 
     def test_a_side_is_at_most_the_image_s_shorter_one(self) -> None:
-        assert draw_tiles(generator(0), 9, 30, patch=(16, 72)).sides[0] == 9
+        assert sample_tiles(generator(0), 9, 30, patch=(16, 72)).sides[0] == 9
 
     def test_the_same_key_gives_equal_tiles(self) -> None:
-        first, same, other = (draw_tiles(generator(key), 64, 64, flip=True) for key in (1, 1, 2))
+        first, same, other = (sample_tiles(generator(key), 64, 64, flip=True) for key in (1, 1, 2))
         assert first == same
         assert first != other
-        assert first != draw_tiles(generator(1), 64, 64, flip=True, size=(223, 224))
+        assert first != sample_tiles(generator(1), 64, 64, flip=True, size=(223, 224))
 
 
 class TestApart:
@@ -194,7 +194,7 @@ class TestApart:
     def test_patches_that_fit_do_not_overlap_and_others_are_distinct(
         self, side: int, height: int, width: int, out: int, seed: int
     ) -> None:
-        tiles = draw_tiles(
+        tiles = sample_tiles(
             generator(seed), height, width, patch=(side, side), size=(out, out), overlap=False
         )
         side = int(tiles.sides[0])
@@ -208,7 +208,7 @@ class TestApart:
 
     def test_a_side_that_divides_the_image_gives_a_permutation_of_its_patches(self) -> None:
         image = random_image(0, 64, 64)
-        tiles = draw_tiles(generator(0), 64, 64, patch=(16, 16), size=(64, 64), overlap=False)
+        tiles = sample_tiles(generator(0), 64, 64, patch=(16, 16), size=(64, 64), overlap=False)
         out = tile_patches(image, tiles)
         blocks = (x.reshape(4, 16, 4, 16, 3).swapaxes(1, 2).reshape(16, -1) for x in (image, out))
         before, after = ({row.tobytes() for row in block} for block in blocks)
@@ -217,7 +217,7 @@ class TestApart:
 
     def test_cells_get_every_part_of_the_image_alike(self) -> None:
         firsts = [
-            places(draw_tiles(generator(seed), 32, 32, patch=(8, 8), size=(32, 32), overlap=False))[
+            places(sample_tiles(generator(seed), 32, 32, patch=(8, 8), size=(32, 32), overlap=False))[
                 0
             ]
             for seed in range(1600)
@@ -230,7 +230,7 @@ class TestApart:
     def test_where_patches_must_overlap_all_places_can_still_come(self) -> None:
         seen = set()
         for seed in range(400):
-            tiles = draw_tiles(generator(seed), 20, 20, patch=(7, 7), size=(20, 20), overlap=False)
+            tiles = sample_tiles(generator(seed), 20, 20, patch=(7, 7), size=(20, 20), overlap=False)
             seen |= set(places(tiles))
         assert len(seen) == 14 * 14
 
@@ -238,7 +238,7 @@ class TestApart:
 def test_a_batch_can_be_tiled_into_memory_that_is_there() -> None:
     for kind in (torch.contiguous_format, torch.channels_last):
         images = torch.rand(4, 3, 20, 24).to(memory_format=kind)
-        tiles = draw_tiles(np.random.default_rng(0), 20, 24, patch=(3, 9), size=(16, 18), count=4)
+        tiles = sample_tiles(np.random.default_rng(0), 20, 24, patch=(3, 9), size=(16, 18), count=4)
         out = torch.empty(4, 3, 16, 18).to(memory_format=kind)
         assert tile_patches_batch(images, tiles, out=out) is out
         assert torch.equal(out, _by_index(images, tiles))

@@ -1,4 +1,4 @@
-"""Texture transfer: shapes stay, texture and colours become the style's."""
+"""Texture transfer: shapes stay, texture and colors become the style's."""
 
 import cv2
 import numpy as np
@@ -26,7 +26,7 @@ def stripes(side: int = 128, period: int = 8) -> np.ndarray:
     return np.stack([128 + 60 * plane, 90 + 40 * plane, 60 - 30 * plane], axis=2).astype(np.uint8)
 
 
-def grey(image: np.ndarray) -> np.ndarray:
+def gray(image: np.ndarray) -> np.ndarray:
     return image @ np.array([0.299, 0.587, 0.114])
 
 
@@ -44,7 +44,7 @@ def test_any_sizes(height: int, width: int, style_height: int, style_width: int)
 
 
 @pytest.mark.parametrize("value", [0, 255])
-def test_images_and_styles_of_one_colour_make_no_trouble(value: int) -> None:
+def test_images_and_styles_of_one_color_make_no_trouble(value: int) -> None:
     flat = np.full((40, 50, 3), value, np.uint8)
     assert np.ptp(transfer_texture(flat, flat)) <= 1
     assert np.ptp(transfer_texture(disc(), flat)) > 50
@@ -59,7 +59,7 @@ def test_strength_mixes_from_the_image_to_the_full_transfer() -> None:
     assert np.abs(half - mixed).max() <= 1
 
 
-def test_the_mean_colour_is_the_style_s() -> None:
+def test_the_mean_color_is_the_style_s() -> None:
     style = stripes()
     out = transfer_texture(disc(), style)
     np.testing.assert_allclose(out.mean(axis=(0, 1)), style.mean(axis=(0, 1)), atol=12)
@@ -67,7 +67,7 @@ def test_the_mean_colour_is_the_style_s() -> None:
 
 def test_the_period_of_the_style_s_stripes_is_found_in_every_area() -> None:
     """The strongest frequency along rows, inside the disc and outside of it."""
-    out = grey(transfer_texture(disc(), stripes(period=8)))
+    out = gray(transfer_texture(disc(), stripes(period=8)))
     for rows, columns in ((slice(48, 80), slice(48, 80)), (slice(0, 24), slice(0, 128))):
         part = out[rows, columns] - out[rows, columns].mean()
         power = (np.abs(np.fft.rfft(part, axis=1)) ** 2).mean(axis=0)
@@ -80,7 +80,7 @@ def test_the_image_s_own_texture_is_gone() -> None:
     out = transfer_texture(image, np.full((8, 8, 3), 128, np.uint8))
 
     def noise(picture: np.ndarray) -> float:
-        ground, inside = grey(picture)[4:28, 4:28], grey(picture)[52:76, 52:76]
+        ground, inside = gray(picture)[4:28, 4:28], gray(picture)[52:76, 52:76]
         return float(ground.std() / abs(ground.mean() - inside.mean()))
 
     assert noise(out) < noise(image) / 3
@@ -89,7 +89,7 @@ def test_the_image_s_own_texture_is_gone() -> None:
 def test_the_shape_stays_where_it_was() -> None:
     """With any style, the coarse part of the result follows the disc."""
     image = disc()
-    coarse = cv2.GaussianBlur(grey(image), (0, 0), 6)
+    coarse = cv2.GaussianBlur(gray(image), (0, 0), 6)
     for seed in range(12):
         out = lay_texture(cv2.medianBlur(image, 5), random_pattern(generator(seed), 128, 128))
         shape = np.stack([cv2.GaussianBlur(out[..., k].astype(float), (0, 0), 6) for k in range(3)])
@@ -104,8 +104,8 @@ def test_pictures_keep_their_layout_and_lose_their_detail(kind: str) -> None:
         image = cv2.resize(picture, (224, 224), interpolation=cv2.INTER_AREA)
         style = random_pattern(generator(number), 224, 224)
         out = transfer_texture(image, style)
-        coarse = [cv2.GaussianBlur(grey(x), (0, 0), 12).ravel() for x in (image, out)]
-        fine = [(grey(x) - cv2.GaussianBlur(grey(x), (0, 0), 2)).ravel() for x in (image, out)]
+        coarse = [cv2.GaussianBlur(gray(x), (0, 0), 12).ravel() for x in (image, out)]
+        fine = [(gray(x) - cv2.GaussianBlur(gray(x), (0, 0), 2)).ravel() for x in (image, out)]
         assert abs(np.corrcoef(*coarse)[0, 1]) > 0.5, number
         assert abs(np.corrcoef(*fine)[0, 1]) < 0.65, number
 

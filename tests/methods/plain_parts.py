@@ -9,17 +9,17 @@ from tests.small import PlainEncoder
 from unshortcut.methods.cmc import CMC, CMCSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
 from unshortcut.methods.method import Training
-from unshortcut.models.colour_split import ColourSplit
+from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, EncoderSettings
 
 
 class PlainSplitEncoder(Encoder):
-    """Linear layers for lightness and for colour."""
+    """Linear layers for lightness and for color."""
 
     def __init__(self) -> None:
         nn.Module.__init__(self)
-        self.settings = EncoderSettings(colour_split=True)
-        self.model = ColourSplit(*(self._part(channels) for channels in (1, 2)))
+        self.settings = EncoderSettings(color_split=True)
+        self.model = ColorSplit(*(self._part(channels) for channels in (1, 2)))
         self.dim = self.model.num_features
 
     @staticmethod

@@ -16,7 +16,7 @@ from unshortcut.errors import InterruptedRunError
 from unshortcut.methods.method import Method
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretrain import Run, pretrain
+from unshortcut.training.pretraining import Run, pretrain
 
 SMALL = (
     "data.batch_size=32",

@@ -12,8 +12,8 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.byol import BYOL, BYOLSettings
 from unshortcut.methods.method import Seen
-from unshortcut.methods.negatives.patch import PatchSettings
-from unshortcut.methods.optimisation import OptimiserSettings, build_optimiser
+from unshortcut.negatives.patch import PatchSettings
+from unshortcut.methods.optimization import OptimizerSettings, build_optimizer
 
 NAMES = ("query", "key", "patch_negative", "key_patch_negative")
 ALPHA = 0.05
@@ -77,7 +77,7 @@ def test_the_slow_copy_takes_no_gradient_and_the_predictor_is_not_copied() -> No
 @pytest.mark.parametrize("step", [0, 30, 60, 120])
 def test_momentum_goes_to_1_along_a_cosine(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     method = build()
-    monkeypatch.setattr(method.training_plan.schedule, "epochs", 20)
+    monkeypatch.setattr(method.training_context.schedule, "epochs", 20)
     trainer = SimpleNamespace(
         accumulate_grad_batches=1, num_training_batches=6, global_step=step, world_size=1
     )
@@ -89,15 +89,15 @@ def test_momentum_goes_to_1_along_a_cosine(step: int, monkeypatch: pytest.Monkey
 def test_lars_leaves_biases_and_norms_to_plain_momentum() -> None:
     """No decay and no trust ratio for them, as published (timm's LARS)."""
     method = build(batch_norm=True)
-    settings = OptimiserSettings(
+    settings = OptimizerSettings(
         name="lars", lr=4.8, momentum=0.0, weight_decay=1e-6, decay_norm_and_bias=False
     )
-    optimiser = build_optimiser(method, settings)
+    optimizer = build_optimizer(method, settings)
     before = {name: p.detach().clone() for name, p in method.named_parameters()}
     for parameter in method.parameters():
         if parameter.requires_grad:
             parameter.grad = torch.ones_like(parameter)
-    optimiser.step()
+    optimizer.step()
     for name, parameter in method.named_parameters():
         if parameter.requires_grad and parameter.ndim == 1:
             torch.testing.assert_close(parameter, before[name] - 4.8)

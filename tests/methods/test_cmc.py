@@ -48,14 +48,14 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
 
         reference.zero_grad()
         features = reference.encoder.model.parts(view)
-        light, colour = (
+        light, color = (
             F.normalize(head(part), dim=1)
             for head, part in zip(reference.heads, features, strict=True)
         )
         expected = info_nce(light, memory_ab, index, noise)
-        expected = expected + info_nce(colour, memory_l, index, noise)
+        expected = expected + info_nce(color, memory_l, index, noise)
         expected.backward()
-        for memory, embeddings in ((memory_l, light), (memory_ab, colour)):
+        for memory, embeddings in ((memory_l, light), (memory_ab, color)):
             for row, own in zip(embeddings.detach(), index, strict=True):
                 mixed = 0.3 * memory[own] + 0.7 * row
                 memory[own] = mixed / mixed.norm()
@@ -70,7 +70,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
             torch.testing.assert_close(bank.rows, memory)
 
 
-def test_the_networks_know_what_the_run_normalises_by() -> None:
+def test_the_networks_know_what_the_run_normalizes_by() -> None:
     networks = build().networks
     torch.testing.assert_close(networks.mean, torch.tensor(MEAN), check_dtype=False)
     torch.testing.assert_close(networks.std, torch.tensor(STD), check_dtype=False)
@@ -81,12 +81,12 @@ def test_the_embedding_is_of_unit_length_and_averages_both_similarities() -> Non
     images = random_views(("query",), 6, seed=0)["query"]
     embeddings = method.embed(images)
     torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(6, dtype=torch.float64))
-    light, colour = method.embed_parts(images)
-    expected = (light @ light.T + colour @ colour.T) / 2
+    light, color = method.embed_parts(images)
+    expected = (light @ light.T + color @ color.T) / 2
     torch.testing.assert_close(embeddings @ embeddings.T, expected)
 
 
-def test_batch_norm_in_the_heads_leaves_no_gap_between_lightness_and_colour() -> None:
+def test_batch_norm_in_the_heads_leaves_no_gap_between_lightness_and_color() -> None:
     method = PlainCMC(dim=5, head_batch_norm=True).build(PlainEncoder()).double()
     features = torch.randn(8, 5, dtype=torch.float64) + 3
     for head in method.heads:
@@ -94,7 +94,7 @@ def test_batch_norm_in_the_heads_leaves_no_gap_between_lightness_and_colour() ->
 
 
 def test_an_encoder_of_one_network_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"set encoder\.colour_split to true"):
+    with pytest.raises(UsageError, match=r"set encoder\.color_split to true"):
         CMCSettings().build(PlainEncoder())
 
 

@@ -12,7 +12,7 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
 from unshortcut.methods.method import Seen
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.methods.negatives.queue import QueueSettings
+from unshortcut.negatives.queue import QueueSettings
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 
 
@@ -82,7 +82,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
 
 def test_without_weight_there_is_no_branch_and_it_is_moco() -> None:
     method = build(weight=0.0)
-    assert list(method.settings.view_makers()) == ["query", "key"]
+    assert list(method.settings.view_transforms()) == ["query", "key"]
     torch.manual_seed(0)
     moco = MoCoSettings(
         hidden=8,

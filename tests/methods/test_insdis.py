@@ -13,7 +13,7 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.insdis import InsDis, InsDisSettings
 from unshortcut.methods.method import Seen, Training
-from unshortcut.methods.negatives.patch import PatchSettings
+from unshortcut.negatives.patch import PatchSettings
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 
 IMAGES = 11
@@ -68,15 +68,15 @@ def test_patch_negatives_join_those_of_the_bank_without_gradient_or_trace() -> N
     torch.manual_seed(0)
     encoder = create_encoder(EncoderSettings(name="resnet18", options={"channels": [8] * 4}), 0)
     settings = InsDisSettings(dim=5, bank_negatives=6, negatives=(PatchSettings(alpha=1.5),))
-    assert list(settings.view_makers()) == ["query", "patch_negative"]
+    assert list(settings.view_transforms()) == ["query", "patch_negative"]
     method = settings.build(encoder, Training(images=IMAGES)).double()
     views = random_views(("query", "patch_negative"), 4, seed=0, size=32)
     index = torch.arange(4)
-    tiles = method.encode_negatives(views["patch_negative"])
+    tiles = method.encode_keys(views["patch_negative"])
     assert not tiles.requires_grad
 
     before = {name: buffer.clone() for name, buffer in encoder.named_buffers()}
-    method.encode_negatives(views["patch_negative"])
+    method.encode_keys(views["patch_negative"])
     assert all(torch.equal(before[name], buffer) for name, buffer in encoder.named_buffers())
 
     noise = method.bank.bank.rows[
@@ -105,7 +105,7 @@ def test_the_bank_suffices_as_a_source_and_patches_may_be_absent() -> None:
     InsDisSettings().check(8, False)
     absent = InsDisSettings(negatives=(PatchSettings(alpha=0.0),))
     absent.check(8, False)
-    assert list(absent.view_makers()) == ["query"]
+    assert list(absent.view_transforms()) == ["query"]
 
 
 def test_a_batch_that_does_not_say_which_images_it_holds_is_refused() -> None:

@@ -15,14 +15,14 @@ from unshortcut.errors import UsageError
 from unshortcut.methods.looc import LooC, LooCSettings
 from unshortcut.methods.method import Seen
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.methods.negatives.batch import BatchSettings
-from unshortcut.methods.negatives.other_keys import OtherKeysSettings
-from unshortcut.methods.negatives.patch import PatchSettings
-from unshortcut.methods.negatives.queue import QueueSettings
-from unshortcut.methods.negatives.source import NegativeSettings
+from unshortcut.negatives.batch import BatchSettings
+from unshortcut.negatives.other_keys import OtherKeysSettings
+from unshortcut.negatives.patch import PatchSettings
+from unshortcut.negatives.queue import QueueSettings
+from unshortcut.negatives.source import NegativeSettings
 from unshortcut.models.encoder import create_encoder
 from unshortcut.recipes.load import load_recipe
-from unshortcut.views.makers.leave_one_out import Lacking, Sharing
+from unshortcut.views.transforms.leave_one_out import Lacking, Sharing
 
 SPACES = {"color": ("color_jitter", "grayscale"), "rotation": ("rotation",)}
 VIEWS = ("query", "key", "key_color", "key_rotation")
@@ -115,7 +115,7 @@ def test_keys_go_through_the_key_encoder_alone_and_once_each() -> None:
 
 def test_accidental_equal_draws_can_be_left_out() -> None:
     keeps = build()
-    drops = build(settings(QueueSettings(12), OtherKeysSettings(equal_draws="drop")))
+    drops = build(settings(QueueSettings(12), OtherKeysSettings(equal_params="drop")))
     views = random_views(VIEWS, 8, seed=0)
     facts = {key: torch.zeros(8, 2, dtype=torch.bool) for key in VIEWS[1:]}
     none_equal = drops.loss(Seen(views, facts=facts)).loss
@@ -177,7 +177,7 @@ def test_queues_of_spaces_begin_apart() -> None:
 def test_a_space_without_augmentations_shares_the_first_key_and_has_no_other_keys() -> None:
     """MoCo++: several heads, each invariant to all."""
     plain = replace(settings(), spaces={"second": (), "third": ()})
-    assert list(plain.view_makers()) == ["query", "key"]
+    assert list(plain.view_transforms()) == ["query", "key"]
     method = build(plain)
     views = random_views(("query", "key"), 8, seed=0)
     loss = method.loss(Seen(views)).loss
@@ -193,13 +193,13 @@ def test_a_space_without_augmentations_shares_the_first_key_and_has_no_other_key
 
 def test_views_are_those_of_the_strategy() -> None:
     chosen = replace(settings(), shared=("horizontal_flip",))
-    makers = chosen.view_makers()
+    makers = chosen.view_transforms()
     assert list(makers) == list(VIEWS)
     assert makers["key"] == Sharing(shares=("horizontal_flip",))
     assert makers["key_rotation"] == Sharing(shares=("rotation", "horizontal_flip"))
-    drops = settings(QueueSettings(12), OtherKeysSettings(equal_draws="drop")).view_makers()
+    drops = settings(QueueSettings(12), OtherKeysSettings(equal_params="drop")).view_transforms()
     assert drops["key_rotation"] == Sharing(shares=("rotation",), compares=tuple(SPACES.values()))
-    added = replace(settings(QueueSettings(12)), strategy="add_one").view_makers()
+    added = replace(settings(QueueSettings(12)), strategy="add_one").view_transforms()
     everything = ("color_jitter", "grayscale", "rotation")
     assert added["query"] == added["key"] == Lacking(lacks=everything)
     assert added["key_color"] == Lacking(lacks=("rotation",))
@@ -272,13 +272,13 @@ def test_other_keys_are_for_methods_with_spaces() -> None:
 
 
 def test_the_key_of_moco_can_share_draws_with_the_query() -> None:
-    assert MoCoSettings(shared=("rotation",)).view_makers()["key"] == Sharing(shares=("rotation",))
+    assert MoCoSettings(shared=("rotation",)).view_transforms()["key"] == Sharing(shares=("rotation",))
 
 
 @pytest.mark.parametrize(
     ("recipe", "sets"),
     [
-        ("looc-color-rotation-shapes", ["method.negatives.other_keys.equal_draws=drop"]),
+        ("looc-color-rotation-shapes", ["method.negatives.other_keys.equal_params=drop"]),
         ("looc-pp-color-rotation-shapes", []),
         ("looc-patch-shapes", []),
     ],

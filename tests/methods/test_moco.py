@@ -11,7 +11,7 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Seen
 from unshortcut.methods.moco import MoCo, MoCoSettings
-from unshortcut.methods.negatives.queue import QueueSettings
+from unshortcut.negatives.queue import QueueSettings
 
 SETTINGS = MoCoSettings(
     hidden=8, dim=5, momentum=0.7, negatives=(QueueSettings(12),), batch_norm_groups=4
@@ -91,20 +91,20 @@ def test_keys_come_back_in_the_order_of_their_images() -> None:
     method = build()
     images = random_views(("key",), 8, seed=3)["key"]
     expected = F.normalize(method.key_network(images), dim=1)
-    torch.testing.assert_close(method.encode_negatives(images), expected)
+    torch.testing.assert_close(method.encode_keys(images), expected)
 
 
-def test_uint8_views_are_normalised_and_floats_taken_as_they_are() -> None:
+def test_uint8_views_are_normalized_and_floats_taken_as_they_are() -> None:
     method = SETTINGS.build(PlainEncoder())
     pixels = torch.full((2, 3, 4, 4), 128, dtype=torch.uint8)
     mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
     expected = ((128 / 255 - mean) / std).view(1, 3, 1, 1).expand(2, 3, 4, 4)
-    torch.testing.assert_close(method.normalise(pixels), expected)
+    torch.testing.assert_close(method.normalize(pixels), expected)
     floats = torch.randn(2, 3, 4, 4)
-    assert method.normalise(floats) is floats
+    assert method.normalize(floats) is floats
 
 
-def test_the_key_network_moves_once_an_optimiser_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_network_moves_once_an_optimizer_step(monkeypatch: pytest.MonkeyPatch) -> None:
     method = build()
     monkeypatch.setattr(
         method,

@@ -40,12 +40,12 @@ def test_the_loss_is_the_cross_entropy_of_a_linear_classifier() -> None:
 def test_a_few_steps_learn_the_labels_of_a_batch() -> None:
     method = build()
     views, label = random_views(("query",), 12, seed=0), torch.arange(12) % 3
-    optimiser = torch.optim.SGD(method.parameters(), lr=0.5)
+    optimizer = torch.optim.SGD(method.parameters(), lr=0.5)
     for _ in range(60):
         seen = method.loss(Seen(views, label=label))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         seen.loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert seen.figures["accuracy"] == 1
 
 

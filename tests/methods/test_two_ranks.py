@@ -8,18 +8,18 @@ from unshortcut.methods.byol import BYOLSettings
 from unshortcut.methods.insdis import InsDisSettings
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.methods.negatives.batch import BatchSettings
-from unshortcut.methods.negatives.mixed_queue import MixedQueueSettings
-from unshortcut.methods.negatives.other_keys import OtherKeysSettings
-from unshortcut.methods.negatives.patch import PatchSettings
-from unshortcut.methods.negatives.queue import QueueSettings
-from unshortcut.methods.negatives.regular import RegularSettings
-from unshortcut.methods.negatives.texture import TextureSettings
+from unshortcut.negatives.batch import BatchSettings
+from unshortcut.negatives.mixed_queue import MixedQueueSettings
+from unshortcut.negatives.other_keys import OtherKeysSettings
+from unshortcut.negatives.patch import PatchSettings
+from unshortcut.negatives.queue import QueueSettings
+from unshortcut.negatives.regular import RegularSettings
+from unshortcut.negatives.texture import TextureSettings
 from unshortcut.methods.simclr import SimCLRSettings
 from unshortcut.methods.supervised import SupervisedSettings
-from unshortcut.objectives.debiased import Debiased
-from unshortcut.objectives.hard import Hard
-from unshortcut.objectives.ifm import IFM
+from unshortcut.losses.debiased import Debiased
+from unshortcut.losses.hard import Hard
+from unshortcut.losses.ifm import IFM
 
 SPACES = {"color": ("color_jitter", "grayscale"), "rotation": ("rotation",)}
 CASES = {

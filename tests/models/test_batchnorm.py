@@ -81,11 +81,11 @@ def test_gradients_of_uneven_groups_equal_those_of_separate_batches(
     plain = nn.BatchNorm2d(3).double()
     split = split_batch_norm(nn.Sequential(deepcopy(plain)), 3)
     x = torch.randn(8, 3, 4, 4, dtype=torch.float64).contiguous(memory_format=layout)
-    towards = torch.randn_like(x)
+    toward = torch.randn_like(x)
     whole, parts = x.clone().requires_grad_(), x.clone().requires_grad_()
-    (split(whole) * towards).sum().backward()
+    (split(whole) * toward).sum().backward()
     for rows in (slice(0, 3), slice(3, 6), slice(6, 8)):
-        (plain(parts[rows]) * towards[rows]).sum().backward()
+        (plain(parts[rows]) * toward[rows]).sum().backward()
     torch.testing.assert_close(whole.grad, parts.grad)
     for ours, theirs in zip(split.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad)

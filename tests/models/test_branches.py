@@ -84,7 +84,7 @@ def test_the_map_before_pooling_pools_to_the_features() -> None:
     [
         ({"name": "convnext_atto", "options": {}}, "ResNets and ViTs"),
         ({"name": "cait_xxs24_224", "options": {"depth": 2}}, "ResNets and ViTs"),
-        ({"colour_split": True}, "exclude each other"),
+        ({"color_split": True}, "exclude each other"),
     ],
 )
 def test_what_has_no_branches_is_refused(changes: dict[str, object], message: str) -> None:

@@ -23,19 +23,19 @@ class Painted(ImageSource):
     ) -> None:
         self.classes = tuple(f"class {label}" for label in range(classes))
         self.labels: NDArray[np.int64] | None = np.arange(count) % classes
-        colours = np.random.default_rng(seed).integers(0, 256, (count, 3), np.uint8)
-        colours[:, 0] = self.labels
-        self.colours = colours
+        colors = np.random.default_rng(seed).integers(0, 256, (count, 3), np.uint8)
+        colors[:, 0] = self.labels
+        self.colors = colors
         self.bad = bad
         self.key = f"painted {count} {seed} {classes} {bad}"
 
     def __len__(self) -> int:
-        return len(self.colours)
+        return len(self.colors)
 
     def image(self, index: int) -> ArrayImage:
         if index in self.bad:
             raise BadImageError("broken on purpose")
-        return ArrayImage(np.tile(self.colours[index], (SIDE, SIDE, 1)))
+        return ArrayImage(np.tile(self.colors[index], (SIDE, SIDE, 1)))
 
     def identity(self, index: int) -> str:
         return f"{index % len(self.classes or ())}/{index:03d}.png"

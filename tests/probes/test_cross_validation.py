@@ -19,8 +19,8 @@ def blobs(
     """Gaussian classes; `signal` 0 makes labels that features say nothing of."""
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(count) % classes)
-    centres = signal * rng.standard_normal((classes, dim))
-    features = centres[labels] + rng.standard_normal((count, dim))
+    centers = signal * rng.standard_normal((classes, dim))
+    features = centers[labels] + rng.standard_normal((count, dim))
     return features.astype(np.float32), labels
 
 

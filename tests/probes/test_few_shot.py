@@ -9,7 +9,7 @@ from unshortcut.errors import UsageError
 from unshortcut.intervals import t_half_width
 from unshortcut.probes import linear, protocols
 from unshortcut.probes.features import Features
-from unshortcut.probes.few_shot import draw_shots, few_shot_accuracy
+from unshortcut.probes.few_shot import sample_shots, few_shot_accuracy
 from unshortcut.probes.kinds.fewshot import FewShot
 from unshortcut.probes.probe import PROBES
 
@@ -19,10 +19,10 @@ DIMENSIONS = 60
 
 def blobs(per_class: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Classes that overlap, more dimensions than a few shots have rows."""
-    centres = np.random.default_rng(5).normal(size=(CLASSES, DIMENSIONS))
+    centers = np.random.default_rng(5).normal(size=(CLASSES, DIMENSIONS))
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(CLASSES), per_class))
-    features = 1 + 0.5 * centres[labels] + rng.normal(size=(len(labels), DIMENSIONS))
+    features = 1 + 0.5 * centers[labels] + rng.normal(size=(len(labels), DIMENSIONS))
     return features.astype(np.float32), labels
 
 
@@ -40,7 +40,7 @@ def test_exact_is_what_scikit_learn_finds_at_the_same_penalty(
     monkeypatch.setattr(linear, "TOLERANCE", 1e-8)
     result = few_shot_accuracy(TRAIN, {"test": TEST}, [shots], trials=3)[shots]
     for trial, ours in enumerate(result["test"]):
-        chosen = draw_shots(torch.tensor(TRAIN[1]), shots, 0, trial).numpy()
+        chosen = sample_shots(torch.tensor(TRAIN[1]), shots, 0, trial).numpy()
         rows, labels = TRAIN[0][chosen].astype(np.float64), TRAIN[1][chosen]
         decay = 0.01 * rows.var(0).sum() / CLASSES
         peer = LogisticRegression(C=1 / (decay * len(labels)), tol=1e-9, max_iter=10_000)
@@ -73,7 +73,7 @@ def test_adam_is_the_papers_algorithm_by_hand(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(protocols, "INIT_STD", 0.0)
     result = few_shot_accuracy(TRAIN, {"test": TEST}, [5], solver="adam", trials=2)[5]
     for trial, ours in enumerate(result["test"]):
-        chosen = draw_shots(torch.tensor(TRAIN[1]), 5, 0, trial).numpy()
+        chosen = sample_shots(torch.tensor(TRAIN[1]), 5, 0, trial).numpy()
         few = TRAIN[0][chosen], TRAIN[1][chosen]
         assert ours == pytest.approx(adam_by_hand(*few), abs=0.0006)
         for others in ({"rate": 0.01}, {"rate": 0.1}, {"iterations": 25}):
@@ -82,19 +82,19 @@ def test_adam_is_the_papers_algorithm_by_hand(monkeypatch: pytest.MonkeyPatch) -
 
 def test_shots_are_of_every_class_and_drawn_by_seed_and_trial() -> None:
     labels = torch.tensor(TRAIN[1])
-    ten = draw_shots(labels, 10, 0, 0)
+    ten = sample_shots(labels, 10, 0, 0)
     assert torch.bincount(labels[ten]).tolist() == [10] * CLASSES
     assert len(ten.unique()) == 10 * CLASSES
-    assert torch.equal(ten, draw_shots(labels, 10, 0, 0))
-    five = draw_shots(labels, 5, 0, 0)
+    assert torch.equal(ten, sample_shots(labels, 10, 0, 0))
+    five = sample_shots(labels, 5, 0, 0)
     assert set(five.tolist()) < set(ten.tolist())
-    assert not torch.equal(ten, draw_shots(labels, 10, 0, 1))
-    assert not torch.equal(ten, draw_shots(labels, 10, 1, 0))
+    assert not torch.equal(ten, sample_shots(labels, 10, 0, 1))
+    assert not torch.equal(ten, sample_shots(labels, 10, 1, 0))
 
 
-def test_only_the_shots_are_learnt_from() -> None:
+def test_only_the_shots_are_learned_from() -> None:
     """Images that no trial drew may hold anything."""
-    drawn = torch.cat([draw_shots(torch.tensor(TRAIN[1]), 3, 0, trial) for trial in range(2)])
+    drawn = torch.cat([sample_shots(torch.tensor(TRAIN[1]), 3, 0, trial) for trial in range(2)])
     others = np.setdiff1d(np.arange(len(TRAIN[1])), drawn.numpy())
     spoilt = TRAIN[0].copy()
     spoilt[others] = 1000.0

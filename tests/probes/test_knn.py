@@ -14,9 +14,9 @@ from unshortcut.probes.knn import choose_k, knn_accuracy, knn_predict
 
 def blobs(count: int, classes: int = 5, dimensions: int = 16, seed: int = 0):
     rng = np.random.default_rng(seed)
-    centres = np.random.default_rng(99).normal(size=(classes, dimensions))
+    centers = np.random.default_rng(99).normal(size=(classes, dimensions))
     labels = rng.integers(classes, size=count)
-    features = centres[labels] + 1.2 * rng.normal(size=(count, dimensions))
+    features = centers[labels] + 1.2 * rng.normal(size=(count, dimensions))
     return features.astype(np.float32), labels
 
 
@@ -95,7 +95,7 @@ def test_a_scale_of_the_features_changes_nothing_and_half_precision_little():
     assert half == pytest.approx(plain, abs=0.02)
 
 
-def test_a_very_low_temperature_follows_the_nearest_neighbour():
+def test_a_very_low_temperature_follows_the_nearest_neighbor():
     bank, labels = blobs(100)
     queries, _ = blobs(50, seed=1)
     predictions = knn_predict(bank, labels, queries, k=(1, 50), temperature=1e-4)

@@ -21,15 +21,15 @@ ONE = {"learning_rates": (0.1,), "weight_decays": (0.0,)}
 
 def blobs(count: int, seed: int, classes: int = 6, dimensions: int = 40, noise: float = 1.6):
     """Classes that overlap, on axes of very different scale, away from the origin."""
-    centres = np.random.default_rng(5).normal(size=(classes, dimensions)) / 2
+    centers = np.random.default_rng(5).normal(size=(classes, dimensions)) / 2
     rng = np.random.default_rng(seed)
     labels = rng.integers(classes, size=count)
-    features = centres[labels] + noise * rng.normal(size=(count, dimensions))
+    features = centers[labels] + noise * rng.normal(size=(count, dimensions))
     features = 3 + features * np.geomspace(0.05, 1, dimensions)
     return features.astype(np.float32), labels
 
 
-def penalised_loss(probe, features, labels, penalty):
+def penalized_loss(probe, features, labels, penalty):
     logits = probe.logits(torch.tensor(features)).double()
     loss = torch.nn.functional.cross_entropy(logits, torch.tensor(labels))
     return float(loss + 0.5 * penalty * probe.weight.double().square().sum())
@@ -64,7 +64,7 @@ def test_the_penalty_pulls_to_the_start_as_scipy_confirms(monkeypatch):
     setting = Setting(0.01, 0.02)
     to_start, to_zero = setting.pulls(len(labels))
     (probe,) = fit_linear(features, labels, learning_rates=[0.01], weight_decays=[0.02], seeds=[0])
-    centre = start.weight.double().numpy()
+    center = start.weight.double().numpy()
     rows, one_hot = features.astype(np.float64), np.eye(3)[labels]
 
     def objective(flat):
@@ -73,7 +73,7 @@ def test_the_penalty_pulls_to_the_start_as_scipy_confirms(monkeypatch):
         log_sum = np.logaddexp.reduce(logits, axis=1)
         loss = (log_sum - (logits * one_hot).sum(1)).mean()
         return (
-            loss + to_zero / 2 * (weight**2).sum() + to_start / 2 * ((weight - centre) ** 2).sum()
+            loss + to_zero / 2 * (weight**2).sum() + to_start / 2 * ((weight - center) ** 2).sum()
         )
 
     best = minimize(objective, np.zeros(18), method="BFGS", options={"gtol": 1e-7})

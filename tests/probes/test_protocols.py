@@ -21,13 +21,13 @@ from unshortcut.probes.protocols import (
 )
 
 DIMENSIONS = 12
-CENTRES = 1.5 * np.random.default_rng(5).normal(size=(4, DIMENSIONS))
+CENTERS = 1.5 * np.random.default_rng(5).normal(size=(4, DIMENSIONS))
 
 
 def blobs(count: int, seed: int):
     rng = np.random.default_rng(seed)
-    labels = rng.integers(len(CENTRES), size=count)
-    features = CENTRES[labels] + 2 * rng.normal(size=(count, DIMENSIONS))
+    labels = rng.integers(len(CENTERS), size=count)
+    features = CENTERS[labels] + 2 * rng.normal(size=(count, DIMENSIONS))
     return torch.tensor(features, dtype=torch.float32), torch.tensor(labels)
 
 
@@ -60,12 +60,12 @@ def test_a_run_equals_torchs_own_sgd_and_scheduler(monkeypatch):
     head = nn.Linear(DIMENSIONS, 4)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
-    optimiser = torch.optim.SGD(head.parameters(), 0.3, momentum=0.9)
-    schedule = torch.optim.lr_scheduler.MultiStepLR(optimiser, [6, 9])
+    optimizer = torch.optim.SGD(head.parameters(), 0.3, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [6, 9])
     for _ in range(12):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         nn.functional.cross_entropy(head(train[0]), train[1]).backward()
-        optimiser.step()
+        optimizer.step()
         schedule.step()
     for name, (features, labels) in {"test": test, "train": train}.items():
         theirs = float((head(features).argmax(1) == labels).double().mean())
@@ -97,7 +97,7 @@ def test_a_seed_gives_the_same_run_and_another_seed_another():
 def test_an_epoch_uses_its_own_augmented_copy():
     """Copy 0 looks like the next class, copy 1 like its own; epoch e sees copy e mod 2."""
     features, labels = blobs(400, 0)
-    wrong = torch.tensor(CENTRES, dtype=torch.float32)[(labels + 1) % 4]
+    wrong = torch.tensor(CENTERS, dtype=torch.float32)[(labels + 1) % 4]
     copies = torch.stack([wrong, features], dim=1)
     protocol = replace(NSN, learning_rate=0.05, momentum=0.0, epochs=1, drops=(1,))
     tests = {"test": blobs(500, 1)}

@@ -22,7 +22,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """Unlabelled images that are bright at the top, in a train and a val split."""
+    """Unlabeled images that are bright at the top, in a train and a val split."""
     ramp = np.linspace(1, 0, 20)[:, None, None]
     for split, count in (("train", 60), ("val", 24)):
         (tmp_path / "photos" / split).mkdir(parents=True)
@@ -37,17 +37,17 @@ def model(seed: int, *, blind: bool) -> LoadedModel:
     """Features: mean brightness of the four halves; or the same without their differences."""
 
     def features(images: torch.Tensor) -> torch.Tensor:
-        grey = images.mean(1)
-        rows, columns = grey.mean(2).chunk(2, dim=1), grey.mean(1).chunk(2, dim=1)
+        gray = images.mean(1)
+        rows, columns = gray.mean(2).chunk(2, dim=1), gray.mean(1).chunk(2, dim=1)
         if blind:
-            return torch.stack([grey.mean((1, 2)), grey.std((1, 2))], 1)
+            return torch.stack([gray.mean((1, 2)), gray.std((1, 2))], 1)
         return torch.stack([half.mean(1) for half in (*rows, *columns)], 1)
 
     encoder = create_encoder(TINY, seed)
     return from_module("seer", encoder, Preprocessing(size=16), features=features)
 
 
-def test_sight_and_blindness_for_orientation_on_unlabelled_images(photos: Path) -> None:
+def test_sight_and_blindness_for_orientation_on_unlabeled_images(photos: Path) -> None:
     result = probe(model(0, blind=False), photos, "rotation")
     assert result.kind == "rotation" and list(result.scores) == ["val"]
     assert result.scores["val"].mean == 100

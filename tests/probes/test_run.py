@@ -117,8 +117,8 @@ def save(folder: Path, split: str, classes: tuple[str, ...]) -> None:
     for number, name in enumerate(classes):
         (folder / split / name).mkdir(parents=True)
         for index in range(6):
-            colour = (40 * index, 120 * number, 90)
-            Image.new("RGB", (24, 24), colour).save(folder / split / name / f"{index}.png")
+            color = (40 * index, 120 * number, 90)
+            Image.new("RGB", (24, 24), color).save(folder / split / name / f"{index}.png")
 
 
 def test_the_test_split_is_the_default_and_val_where_there_is_none(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ def test_the_axes_are_those_of_a_singular_value_decomposition(count: int, dimens
     rng = np.random.default_rng(0)
     features = 5 + rng.normal(size=(count, dimensions)) * np.geomspace(0.1, 2, dimensions)
     basis = Basis.of(torch.tensor(features, dtype=torch.float32))
-    centred = features - features.mean(0)
-    _, singular, axes = np.linalg.svd(centred, full_matrices=False)
+    centered = features - features.mean(0)
+    _, singular, axes = np.linalg.svd(centered, full_matrices=False)
     rank = min(count - 1, dimensions)
     energy = np.sort(singular[:rank] ** 2) / count
     np.testing.assert_allclose(basis.energy[:-1].numpy(), energy, rtol=1e-3)

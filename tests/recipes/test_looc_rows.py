@@ -113,11 +113,11 @@ def test_a_row_has_the_figures_of_its_tables_and_no_others(name: str) -> None:
 @pytest.mark.parametrize("name", CONTRASTIVE)
 def test_a_row_is_trained_as_section_4_and_moco_say(name: str) -> None:
     recipe = load_recipe(name)
-    method, optimiser, schedule = method_of(recipe), recipe.optimiser, recipe.schedule
+    method, optimizer, schedule = method_of(recipe), recipe.optimizer, recipe.schedule
     assert (recipe.data.name, recipe.data.batch_size) == ("imagenet100", 256)
     assert (recipe.encoder.name, recipe.encoder.options) == ("resnet50", {})
-    assert (optimiser.name, optimiser.lr, optimiser.momentum) == ("sgd", 0.03, 0.9)
-    assert optimiser.weight_decay == 1e-4
+    assert (optimizer.name, optimizer.lr, optimizer.momentum) == ("sgd", 0.03, 0.9)
+    assert optimizer.weight_decay == 1e-4
     assert (schedule.epochs, schedule.kind, schedule.warmup_epochs) == (500, "step", 0)
     assert (schedule.milestones, schedule.gamma) == ([300, 400], 0.1)
     assert (method["momentum"], method["hidden"], method["dim"]) == (0.999, 2048, 128)
@@ -131,7 +131,7 @@ def test_a_row_has_the_augmentations_of_its_name_and_appendix_a(name: str) -> No
     views = to_mapping(load_recipe(name))["views"]
     first, *others = views["augmentations"]
     assert (first["name"], first["size"], first["scale"]) == ("random_resized_crop", 224, [0.2, 1])
-    # colour always changes, whether it has a space or not
+    # color always changes, whether it has a space or not
     unasked = {kind for kind in ("texture", "rotation") if kind not in name}
     expected = [entry for entry in RATES if entry.partition("_")[0] not in unasked]
     names = [entry["name"] for entry in others]
@@ -205,7 +205,7 @@ def test_other_keys_are_negatives_wherever_the_query_has_the_augmentation(name: 
     assert len(others) == (0 if "add-one" in name else 1)
     if name in ROWS:
         # equation 2 counts equal draws too, and weighs these negatives as all others
-        assert all((other["equal_draws"], other["alpha"]) == ("keep", 1) for other in others)
+        assert all((other["equal_params"], other["alpha"]) == ("keep", 1) for other in others)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ IFM = (0.8, 512, 0.99, 200)
 IMAGENET = (0.03, 256, 0.999, 200)
 
 MOCO_ROWS = [
-    # table 1: recipe, (lr, batch, momentum, epochs), k, (source, alpha), top-1, C, S, stylised, R
+    # table 1: recipe, (lr, batch, momentum, epochs), k, (source, alpha), top-1, C, S, stylized, R
     ("moco-v2-imagenet100", ORIGINAL, 16384, None, 77.88, 43.08, 28.24, 16.20, 32.92),
     ("moco-v2-texture-a2-imagenet100", ORIGINAL, 16384, ("texture", 2),
      77.76, 43.58, 29.11, 16.59, 33.36),
@@ -53,8 +53,8 @@ def test_a_row_of_moco(
     assert [(other["name"], other["alpha"]) for other in others] == ([source] if source else [])
     assert all(other["placement"] == "inside" and other["count"] == 1 for other in others)
     assert method["objective"] == {"name": "info_nce", "temperature": 0.2}
-    optimiser, epochs = recipe.optimiser, recipe.schedule.epochs
-    assert (optimiser.lr, recipe.data.batch_size, method["momentum"], epochs) == setting
+    optimizer, epochs = recipe.optimizer, recipe.schedule.epochs
+    assert (optimizer.lr, recipe.data.batch_size, method["momentum"], epochs) == setting
     assert [*main_figures(recipe).values()] == [value for value in figures if value is not None]
 
 
@@ -123,19 +123,19 @@ def test_a_row_of_table_7(name: str, alphas: dict[str, float], figures: list[flo
     method = method_of(recipe)
     assert {source["name"]: source["alpha"] for source in method["negatives"]} == alphas
     assert (method["name"], method["hidden"], method["dim"]) == ("byol", 4096, 256)
-    optimiser, batch = recipe.optimiser, recipe.data.batch_size
-    assert (optimiser.name, optimiser.lr, optimiser.weight_decay, batch) == (
+    optimizer, batch = recipe.optimizer, recipe.data.batch_size
+    assert (optimizer.name, optimizer.lr, optimizer.weight_decay, batch) == (
         "lars",
         4.8,
         1e-6,
         1024,
     )
-    assert not optimiser.decay_norm_and_bias
+    assert not optimizer.decay_norm_and_bias
     assert (recipe.schedule.epochs, method["momentum"]) == (300, 0.99)
     assert [*main_figures(recipe).values()] == figures
 
 
-def test_byols_two_views_differ_in_blur_and_solarisation() -> None:
+def test_byols_two_views_differ_in_blur_and_solarization() -> None:
     views = to_mapping(load_recipe("byol-imagenet100"))["views"]
     chances = [
         {entry["name"]: entry.get("p") for entry in pipeline}
@@ -163,7 +163,7 @@ def test_a_cell_of_table_6_adds_one_change_of_patches_to_the_last(
     assert (patch["flip"], patch["vertical_flip"], patch["turn"]) == tuple(
         column >= change for change in (1, 2, 3)
     )
-    maker = recipe.method.view_makers()["patch_negative"]
+    maker = recipe.method.view_transforms()["patch_negative"]
     assert (patch["patch"] or [16, 72], maker.of) == ([*size], "query")  # type: ignore[attr-defined]
     assert patch["alpha"] == 2
     assert main_figures(recipe)["imagenet100_top1"] == TABLE_6[size][column]
@@ -192,13 +192,13 @@ def test_table_3_only_takes_the_jitter_away() -> None:
 def test_a_simclr_row_of_table_4(name: str, top1: float, objective: dict[str, Any]) -> None:
     recipe = load_recipe(name)
     assert method_of(recipe)["objective"] == {"temperature": 0.5, **objective}
-    assert (recipe.optimiser.lr, recipe.data.batch_size, recipe.schedule.epochs) == (1e-3, 256, 400)
+    assert (recipe.optimizer.lr, recipe.data.batch_size, recipe.schedule.epochs) == (1e-3, 256, 400)
     assert main_figures(recipe) == {"stl10_top1": top1}
 
 
 def test_patch_negatives_on_stl10_are_as_on_imagenet100() -> None:
     recipe, other = load_recipe("moco-v2-patch-stl10"), load_recipe("moco-v2-patch-a2-imagenet100")
-    assert (recipe.method, recipe.optimiser) == (other.method, other.optimiser)
+    assert (recipe.method, recipe.optimizer) == (other.method, other.optimizer)
     assert main_figures(recipe) == {"stl10_top1": 89.36}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.methods.negatives.queue import QueueSettings
+from unshortcut.negatives.queue import QueueSettings
 from unshortcut.recipes.load import load_recipe, recipe_names, to_mapping, to_yaml
 
 
@@ -35,7 +35,7 @@ def test_the_papers_settings(
     recipe = load_recipe(name)
     method = recipe.method
     assert isinstance(method, MoCoSettings)
-    assert (recipe.optimiser.lr, recipe.data.batch_size) == (lr, batch)
+    assert (recipe.optimizer.lr, recipe.data.batch_size) == (lr, batch)
     assert (method.momentum, method.negatives) == (momentum, (QueueSettings(queue),))
     assert (recipe.schedule.epochs, recipe.encoder.name) == (epochs, "resnet50")
     assert method.objective.temperature == 0.2  # type: ignore[attr-defined]
@@ -56,7 +56,7 @@ def test_set_reaches_list_entries_by_name_and_by_position() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("optimiser.lrr=1", "unknown key 'optimiser.lrr'; did you mean 'optimiser.lr'"),
+        ("optimizer.lrr=1", "unknown key 'optimizer.lrr'; did you mean 'optimizer.lr'"),
         ("data.batch_size=many", "'data.batch_size' .*integer.* got 'many'"),
         ("schedule.kind=cosin", "'schedule.kind' should be 'cosine', 'step' or 'constant'"),
         ("method.name=mocco", "unknown method 'mocco'; did you mean 'moco'"),
@@ -101,13 +101,13 @@ def test_a_hostile_or_broken_file_is_refused(
 
 
 def test_a_child_changes_only_what_it_says(tmp_path: Path) -> None:
-    (tmp_path / "child.yaml").write_text("extends: moco-v2-imagenet\noptimiser: {lr: 0.5}\n")
+    (tmp_path / "child.yaml").write_text("extends: moco-v2-imagenet\noptimizer: {lr: 0.5}\n")
     child, parent = (
         to_mapping(load_recipe(tmp_path / "child.yaml")),
         to_mapping(load_recipe("moco-v2-imagenet")),
     )
-    assert child["optimiser"]["lr"] == 0.5
-    child["optimiser"]["lr"] = parent["optimiser"]["lr"]
+    assert child["optimizer"]["lr"] == 0.5
+    child["optimizer"]["lr"] = parent["optimizer"]["lr"]
     assert child.pop("paper") is None
     parent.pop("paper")
     assert child == parent

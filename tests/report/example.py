@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.audit.errors import NotApplicable
-from unshortcut.audit.exhibits import (
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import (
     MODEL,
     Cell,
     Column,
@@ -19,11 +19,11 @@ from unshortcut.audit.exhibits import (
     Table,
     picture,
 )
-from unshortcut.audit.findings import Entry, Findings, ModelFacts
-from unshortcut.audit.measurement import Finding, Measurement, Metric
-from unshortcut.audit.plots import Bars, Curve, bars, curves
-from unshortcut.audit.settings import Settings
-from unshortcut.audit.subjects.subject import Subject
+from unshortcut.auditing.findings import Entry, Findings, ModelInfo
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.plots import Bars, Curve, bars, curves
+from unshortcut.measuring.settings import Settings
+from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
 SCRIPT = "<script>alert(1)</script>"
@@ -34,7 +34,7 @@ HOSTILE = (SCRIPT, IMAGE, LINK, CLOSING)
 LONG = "runs/" + "a-very-long-name-of-a-run-that-somebody-gave-" * 3 + "final"
 GOOD, PLAIN = "timm:resnet50", "moco-v2-patch-a2-k8192"
 MODELS = (GOOD, PLAIN, f"{LONG}{LINK}")
-COLOUR_NOTE = "Frost and snow are drawn here, so that it cannot be compared with published figures."
+COLOR_NOTE = "Frost and snow are drawn here, so that it cannot be compared with published figures."
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Corruptions(Example):
         return {
             "mce": Metric(
                 "Mean corruption error", error, error - 2, error + 2,
-                percent=False, better="lower", note=COLOUR_NOTE,
+                percent=False, better="lower", note=COLOR_NOTE,
             ),
         }  # fmt: skip
 
@@ -154,8 +154,8 @@ class Corruptions(Example):
         return Finding("loses 41 points under noise", 0.4) if result.share < 0.5 else None
 
 
-class Neighbours(Example):
-    name, title, place = "neighbours", "Nearest neighbours", 120
+class Neighbors(Example):
+    name, title, place = "neighbors", "Nearest neighbors", 120
     question = "Which images does it take for the same?"
 
     def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
@@ -193,7 +193,7 @@ class Saliency(Example):
 
 def findings(models: Sequence[str] = MODELS, only: Sequence[str] = ()) -> Findings:
     """What an audit of a few models could have found."""
-    parts: list[Measurement] = [ShapeBias(), Saliency(), Corruptions(), Neighbours(), Broken()]
+    parts: list[Measurement] = [ShapeBias(), Saliency(), Corruptions(), Neighbors(), Broken()]
     known = {one.name: one for one in parts if not only or one.name in only}
     shares = (0.24, 0.61, 0.81)
 
@@ -209,10 +209,10 @@ def findings(models: Sequence[str] = MODELS, only: Sequence[str] = ()) -> Findin
     return Findings(
         measurements=known,
         models={
-            name: ModelFacts(f"its own head of {1000 + at} classes", 64 * (at + 1))
+            name: ModelInfo(f"its own head of {1000 + at} classes", 64 * (at + 1))
             for at, name in enumerate(models)
         }
-        | ({"broken.onnx": ModelFacts("", 0, "not an ONNX file")} if len(models) > 1 else {}),
+        | ({"broken.onnx": ModelInfo("", 0, "not an ONNX file")} if len(models) > 1 else {}),
         entries={
             one: {name: entry(one, at) for at, name in enumerate(models)} for one in known
         },

@@ -1,7 +1,7 @@
 """Models side by side."""
 
-from tests.report.example import COLOUR_NOTE, GOOD, MODELS, findings
-from unshortcut.audit.measurement import Metric
+from tests.report.example import COLOR_NOTE, GOOD, MODELS, findings
+from unshortcut.measurements.measurement import Metric
 from unshortcut.report.comparison import Row, headlines, notes_of, rows_of
 
 NAN = float("nan")
@@ -34,9 +34,9 @@ def test_only_headlines_are_compared_and_all_numbers_are_shown() -> None:
 
 def test_notes_are_told_once_and_stand_at_the_row_where_all_share_them() -> None:
     rows = headlines(findings())
-    assert notes_of(rows) == {"Of 812 decisions only.": 1, COLOUR_NOTE: 2}
+    assert notes_of(rows) == {"Of 812 decisions only.": 1, COLOR_NOTE: 2}
     shared = {one.name: one.shared_note for one in rows}
-    assert shared["mce"] == COLOUR_NOTE
+    assert shared["mce"] == COLOR_NOTE
     assert shared["shape_bias"] == ""
     assert rows[0].metrics[GOOD].note
 

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unshortcut.audit.plots import PALETTE, colour, model_colours
+from unshortcut.measuring.plots import PALETTE, color, model_colors
 from unshortcut.report.figures import figure_json
 
-COLOURS = model_colours(["first", "second"])
+COLORS = model_colors(["first", "second"])
 
 
 def shown(trace: dict[str, Any], layout: dict[str, Any] | None = None) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(
-        figure_json({"data": [trace], "layout": layout or {}}, COLOURS)
+        figure_json({"data": [trace], "layout": layout or {}}, COLORS)
     )
     return content
 
@@ -53,7 +53,7 @@ def test_numbers_of_any_kind_are_plain_and_those_that_are_none_null() -> None:
 
 
 def test_the_json_cannot_leave_its_element() -> None:
-    text = figure_json({"data": [{"name": "</script><!--\u2028"}], "layout": {}}, COLOURS)
+    text = figure_json({"data": [{"name": "</script><!--\u2028"}], "layout": {}}, COLORS)
     assert not set("<>\u2028") & set(text)
 
 
@@ -66,11 +66,11 @@ def test_long_labels_are_shortened_unless_they_would_be_the_same() -> None:
 
 def test_what_no_figure_can_hold_is_an_error() -> None:
     with pytest.raises(TypeError, match="a figure cannot hold a set"):
-        figure_json({"data": [{"x": {1, 2}}], "layout": {}}, COLOURS)
+        figure_json({"data": [{"x": {1, 2}}], "layout": {}}, COLORS)
 
 
-def test_models_have_the_colours_of_their_places_and_names_that_look_like_one_stay() -> None:
-    own = colour("second")
+def test_models_have_the_colors_of_their_places_and_names_that_look_like_one_stay() -> None:
+    own = color("second")
     lines = [{"line": {"color": own}}, {"line": {"color": "#888"}}]
     figure = shown({"marker": {"color": own}, "name": own}, {"shapes": lines})
     assert figure["data"][0] == {"marker": {"color": PALETTE[1]}, "name": own}

@@ -1,6 +1,6 @@
 """What was not measured, and why."""
 
-from unshortcut.audit.findings import Entry
+from unshortcut.auditing.findings import Entry
 from unshortcut.report.gaps import Gap, gaps
 
 NONE, BROKEN = Entry("not applicable", reason="no labels"), Entry("failed", reason="no labels")

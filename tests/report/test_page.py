@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.report.example import (
-    COLOUR_NOTE,
+    COLOR_NOTE,
     GOOD,
     HOSTILE,
     IMAGE,
@@ -21,10 +21,10 @@ from tests.report.example import (
     findings,
 )
 from tests.report.parsed import Element, parsed
-from unshortcut.audit.exhibits import Exhibit, Plot
-from unshortcut.audit.findings import Entry
-from unshortcut.audit.measurement import Finding
-from unshortcut.audit.plots import PALETTE
+from unshortcut.measuring.exhibits import Exhibit, Plot
+from unshortcut.auditing.findings import Entry
+from unshortcut.measurements.measurement import Finding
+from unshortcut.measuring.plots import PALETTE
 from unshortcut.report.page import render
 
 
@@ -73,7 +73,7 @@ def test_models_are_compared_with_intervals_and_the_best_marked(elements: list[E
         ("–", False),
     ]
     notes = [one.text for one in after if one.attributes.get("id", "").startswith("all-note-")]
-    assert notes == ["Of 812 decisions only.", COLOUR_NOTE]
+    assert notes == ["Of 812 decisions only.", COLOR_NOTE]
 
 
 def test_every_measurement_has_its_status_in_the_contents(elements: list[Element]) -> None:
@@ -94,7 +94,7 @@ def test_each_measurement_gives_the_command_that_makes_it_again(elements: list[E
     assert commands == [
         *(
             f"unshortcut audit run 'b c' --data shapes --only {name}"
-            for name in ("shape_bias", "saliency", "corruptions", "neighbours", "broken")
+            for name in ("shape_bias", "saliency", "corruptions", "neighbors", "broken")
         ),
         "unshortcut audit run 'b c' --data shapes --only shape_bias",
     ]
@@ -137,7 +137,7 @@ def test_figures_are_json_that_holds_the_names(elements: list[Element]) -> None:
     assert names[2] == "&lt;script&gt;aler…1)&lt;/script&gt;"
 
 
-def test_a_model_keeps_its_colour_where_another_has_failed() -> None:
+def test_a_model_keeps_its_color_where_another_has_failed() -> None:
     known = findings()
     entries = {**known.entries["shape_bias"], GOOD: Entry("failed", reason="no memory")}
     fewer = replace(known, entries={**known.entries, "shape_bias": entries})
@@ -161,7 +161,7 @@ def test_warnings_are_told_as_text(elements: list[Element]) -> None:
 
 def test_many_warnings_are_folded_and_none_are_not_there() -> None:
     def boxes(*warnings: str) -> list[Element]:
-        page = render(replace(findings(only=("neighbours",)), warnings=warnings))
+        page = render(replace(findings(only=("neighbors",)), warnings=warnings))
         return [one for one in parsed(page) if "warnings" in one.classes]
 
     (many,) = boxes("a", "b", "c", "d")
@@ -176,7 +176,7 @@ def test_pictures_say_the_file_and_on_hovering_its_folders(elements: list[Elemen
 
 
 def test_without_plots_the_page_is_small() -> None:
-    page = render(findings(only=("neighbours",)))
+    page = render(findings(only=("neighbors",)))
     assert len(page) < 200_000
     assert "Plotly" not in page
 

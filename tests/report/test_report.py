@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.report.example import COLOUR_NOTE, GOOD, HOSTILE, findings
+from tests.report.example import COLOR_NOTE, GOOD, HOSTILE, findings
 from tests.report.parsed import parsed
 from unshortcut.report.report import Report
 
@@ -38,7 +38,7 @@ def test_a_terminal_shows_verdicts_numbers_and_what_is_missing() -> None:
     assert text.startswith(f"{GOOD} decides by texture in 76 % of conflicts, and loses 41 points")
     assert re.search(r"Shape bias +24.0\s% \[1\] +61.0\s%", text)
     assert re.search(r"21.0 to 27.0 +58.0 to 64.0", text)
-    assert f"[2] {COLOUR_NOTE}" in text
+    assert f"[2] {COLOR_NOTE}" in text
     assert f"saliency ({GOOD}): not applicable: an ONNX file has no gradients" in text
 
 

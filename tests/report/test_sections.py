@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.report.example import GOOD, findings
-from unshortcut.audit.findings import Entry
+from unshortcut.auditing.findings import Entry
 from unshortcut.report.sections import only, public, section
 
 

@@ -105,9 +105,9 @@ def test_a_claim_that_compares_recipes_follows_that_of_its_first_row() -> None:
 
 def test_a_subset_that_the_recipe_does_not_have_is_refused() -> None:
     claim = CLAIMS["looc-spaces"]
-    (misspelt,) = claim.variants("small", {"spaces": ["invarant+color"]})
+    (misspelled,) = claim.variants("small", {"spaces": ["invarant+color"]})
     with pytest.raises(UsageError, match="did you mean 'invariant\\+color'"):
-        claim.recipe(misspelt, claim.recipes["small"])
+        claim.recipe(misspelled, claim.recipes["small"])
     with pytest.raises(UsageError, match="must be looc, which has spaces, not moco"):
         claim.recipe(claim.variants("small")[0], "moco-v2-shapes")
 
@@ -135,11 +135,11 @@ def test_a_subset_that_the_recipe_does_not_have_is_refused() -> None:
         ("looc-add-one", "test: method=looc-color - method=add-one-color", 6.2),
         ("looc-add-one", "test: method=looc-rotation - method=add-one-rotation", 0.9),
         ("looc-add-one", "test: method=moco - method=add-one-color", 6.1),
-        ("looc-color", "colour: method=looc-color - method=moco", 5.0),
+        ("looc-color", "color: method=looc-color - method=moco", 5.0),
         ("looc-color", "test: method=looc-color - method=moco", 0.1),
         ("looc-spaces", "test: spaces=all - spaces=invariant", 3.7),
         ("looc-spaces", "test: spaces=invariant+rotation - spaces=invariant", 3.0),
-        ("looc-spaces", "colour: spaces=invariant+color - spaces=invariant", 4.4),
+        ("looc-spaces", "color: spaces=invariant+color - spaces=invariant", 4.4),
     ],
 )  # fmt: skip
 def test_the_papers_own_figures_show_the_effect(name: str, effect: str, value: float) -> None:

@@ -54,11 +54,11 @@ def test_a_texture_consists_of_the_pixels_of_its_image(photos: Path) -> None:
     for place, index in enumerate(made.indices.tolist()):
         original, texture = source.image(index).pixels(), made.image(place).pixels()
         assert texture.shape == (48, 48, 3) and not np.array_equal(texture, original)
-        assert colours(texture) <= colours(original)
+        assert colors(texture) <= colors(original)
         assert made.identity(place) == source.identity(index)
 
 
-def colours(image: Array) -> set[tuple[int, ...]]:
+def colors(image: Array) -> set[tuple[int, ...]]:
     return {tuple(pixel) for pixel in image.reshape(-1, 3).tolist()}
 
 

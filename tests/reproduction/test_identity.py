@@ -8,7 +8,7 @@ import yaml
 from tests.reproduction.small import RECIPE, images
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.methods.negatives.patch import PatchSettings
+from unshortcut.negatives.patch import PatchSettings
 from unshortcut.models.encoder import EncoderSettings
 from unshortcut.recipes.load import load_recipe, to_mapping, to_yaml
 from unshortcut.reproduction.identity import require_same, training_key
@@ -52,7 +52,7 @@ def test_what_changes_no_weight_changes_no_key(change: str) -> None:
         "method.negatives.patch.alpha=1.5",
         "method.negatives.patch.patch=[2, 8]",
         "method.negatives.patch.flip=true",
-        "optimiser.lr=1",
+        "optimizer.lr=1",
         "training.precision=bf16-mixed",
     ],
 )
@@ -66,11 +66,11 @@ def test_the_content_of_the_data_counts() -> None:
 
 
 def test_a_setting_at_its_default_does_not_count_however_it_is_said() -> None:
-    spelt_out = to_mapping(load_recipe(RECIPE))
-    assert training_key(load_recipe(spelt_out), SOURCE) == KEY
-    del spelt_out["method"]["negatives"][1]["overlap"], spelt_out["encoder"]["small_stem"]
+    spelled_out = to_mapping(load_recipe(RECIPE))
+    assert training_key(load_recipe(spelled_out), SOURCE) == KEY
+    del spelled_out["method"]["negatives"][1]["overlap"], spelled_out["encoder"]["small_stem"]
     assert PatchSettings().overlap is True and EncoderSettings().small_stem is False
-    assert training_key(load_recipe(spelt_out), SOURCE) == KEY
+    assert training_key(load_recipe(spelled_out), SOURCE) == KEY
 
 
 def test_a_kept_run_of_another_default_is_refused(tmp_path: Path) -> None:

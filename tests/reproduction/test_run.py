@@ -18,7 +18,7 @@ from unshortcut.reproduction.measures.factors import Factors
 from unshortcut.reproduction.measures.spaces import Spaces
 from unshortcut.reproduction.trainings import Training
 from unshortcut.training import stopping
-from unshortcut.training.pretrain import pretrain
+from unshortcut.training.pretraining import pretrain
 
 
 def refuse(*arguments: Any, **settings: Any) -> None:
@@ -150,7 +150,7 @@ def test_variants_that_read_the_same_training_share_it(
     shared = [one for label, one in record.items() if "looc-color" in label]
     assert len({tuple(one["trainings"]) for one in shared}) == 1
     backbone, space = (one["figures"][0] for one in shared)
-    assert backbone != space and "colour" in backbone.keys() & space.keys()
+    assert backbone != space and "color" in backbone.keys() & space.keys()
 
 
 def test_a_claim_that_compares_recipes_goes_to_other_images_with_its_first_row(

@@ -82,7 +82,7 @@ def test_progress_is_measured_on_images_and_never_on_copies(
         asked.append(knn_data(*arguments))
         return asked[-1]
 
-    monkeypatch.setattr("unshortcut.training.pretrain.knn_data", recorded)
+    monkeypatch.setattr("unshortcut.training.pretraining.knn_data", recorded)
     sets = [f"data.double={tmp_path / 'copy'}", "training.knn_epochs=1"]
     pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=sets)
     (shown,) = asked

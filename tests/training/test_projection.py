@@ -12,7 +12,7 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import create_encoder
 from unshortcut.models.heads import MLPHead
-from unshortcut.training.pretrain import pretrain
+from unshortcut.training.pretraining import pretrain
 from unshortcut.training.projection import is_run, load_projection
 
 

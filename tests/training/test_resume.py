@@ -18,7 +18,7 @@ from unshortcut.recipes.load import load_recipe
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import read_log
-from unshortcut.training.pretrain import pretrain
+from unshortcut.training.pretraining import pretrain
 from unshortcut.training.resume import differences
 
 SETS = ["schedule.epochs=3", "training.accumulate=2"]

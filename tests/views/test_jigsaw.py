@@ -4,9 +4,9 @@ import numpy as np
 
 from unshortcut.data.source import ArrayImage
 from unshortcut.randomness import generator
-from unshortcut.views.augmentation import Array, make_augmentation
-from unshortcut.views.makers.augmented import Augmented
-from unshortcut.views.makers.jigsaw import Jigsaw, lay_out
+from unshortcut.augmentations.augmentation import Array, make_augmentation
+from unshortcut.views.transforms.augmented import Augmented
+from unshortcut.views.transforms.jigsaw import Jigsaw, lay_out
 from unshortcut.views.plan import ViewPlan
 
 

@@ -10,21 +10,21 @@ from unshortcut.data.loader import KeyedDataset, collate
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError
-from unshortcut.views.augmentation import Augmentation, Pipeline, make_augmentation
-from unshortcut.views.augmentations.random_resized_crop import RandomResizedCrop
-from unshortcut.views.maker import Making, ViewMaker
-from unshortcut.views.makers.augmented import Augmented
-from unshortcut.views.makers.leave_one_out import Lacking, Sharing
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline, make_augmentation
+from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
+from unshortcut.views.transform import ViewContext, ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
+from unshortcut.views.transforms.leave_one_out import Lacking, Sharing
 from unshortcut.views.plan import ViewPlan
 
 CROP = make_augmentation("random_resized_crop", {"size": 24, "scale": [0.2, 0.9]})
 ROTATION = make_augmentation("rotation", {"p": 0.5})
 JITTER = make_augmentation("color_jitter", {"hue": 0.5, "p": 0.8})
-GREY = make_augmentation("grayscale", {"p": 0.5})
+GRAY = make_augmentation("grayscale", {"p": 0.5})
 DIFFUSION = make_augmentation("anisotropic_diffusion", {"iterations": [1, 9], "p": 0.5})
 TEXTURE = make_augmentation("texture_randomization", {"p": 0.5})
 FLIP = make_augmentation("horizontal_flip", {"p": 0.5})
-ALL = (CROP, TEXTURE, ROTATION, JITTER, GREY, DIFFUSION, FLIP)
+ALL = (CROP, TEXTURE, ROTATION, JITTER, GRAY, DIFFUSION, FLIP)
 SPACES = {
     "color": ("color_jitter", "grayscale"),
     "rotation": ("rotation",),
@@ -37,18 +37,18 @@ PICTURE = np.random.default_rng(0).integers(0, 256, (40, 56, 3), dtype=np.uint8)
 
 def leave_one_out(augmentations: tuple[Augmentation, ...] = ALL) -> ViewPlan:
     compares = tuple(SPACES.values())
-    makers: dict[str, ViewMaker] = {"query": Augmented(), "key": Sharing(compares=compares)}
+    makers: dict[str, ViewTransform] = {"query": Augmented(), "key": Sharing(compares=compares)}
     for space, names in SPACES.items():
         makers[f"key_{space}"] = Sharing(shares=names, compares=compares)
     return ViewPlan(makers, augmentations)
 
 
 def draws(plan: ViewPlan, index: int) -> dict[str, list[Any]]:
-    making = Making(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+    making = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
     for name, maker in plan.makers.items():
-        rng = making.generator(name)
-        making.draws[name] = maker.draw(making, plan.pipelines[name], rng)
-    return making.draws
+        rng = context.generator(name)
+        context.draws[name] = maker.draw(context, plan.pipelines[name], rng)
+    return context.draws
 
 
 def test_a_key_has_the_query_s_parameters_of_its_augmentations_and_of_no_other() -> None:
@@ -74,8 +74,8 @@ def test_what_is_not_shared_is_drawn_as_if_nothing_were() -> None:
     for index in range(20):
         drawn = draws(plan, index)
         for space, shared in SPACES.items():
-            making = Making(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
-            alone = Pipeline(ALL).sample(making.generator(f"key_{space}"), 40, 56)
+            making = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+            alone = Pipeline(ALL).sample(context.generator(f"key_{space}"), 40, 56)
             for place, augmentation in enumerate(ALL):
                 if augmentation.name not in shared:
                     assert drawn[f"key_{space}"][place] == alone[place]
@@ -119,7 +119,7 @@ def test_the_pixels_of_views_that_share_everything_are_equal_to_the_bit() -> Non
 
 
 def test_an_image_is_decoded_once_and_a_shared_crop_is_cut_once() -> None:
-    plan = leave_one_out((CROP, ROTATION, JITTER, GREY, TEXTURE, DIFFUSION, FLIP))
+    plan = leave_one_out((CROP, ROTATION, JITTER, GRAY, TEXTURE, DIFFUSION, FLIP))
     image = ArrayImage(PICTURE)
     with (
         patch.object(ArrayImage, "pixels", autospec=True, side_effect=ArrayImage.pixels) as pixels,
@@ -169,7 +169,7 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
         ArrayImage(PICTURE), "a.png", 0, 0, 0
     )
     assert np.array_equal(made["query"], made["key"])
-    ViewPlan(crop_alone, (CROP, ROTATION, GREY))
+    ViewPlan(crop_alone, (CROP, ROTATION, GRAY))
 
 
 @pytest.mark.parametrize(
@@ -177,14 +177,14 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
     [
         (Sharing(shares=("rotatoin",)), {}, "rotatoin.*'rotation'"),
         (Sharing(compares=(("blur",),)), {}, "blur"),
-        (Lacking(lacks=("colour",)), {}, "colour"),
+        (Lacking(lacks=("color",)), {}, "color"),
         (Lacking(lacks=("random_resized_crop",)), {}, "cannot do without 'random_resized_crop'"),
         (Sharing(shares=("grayscale",)), {"key": [CROP, make_augmentation("grayscale", {"p": 1})]},
          "overrides"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_made_is_refused(
-    maker: ViewMaker, overrides: dict[str, list[Augmentation]], message: str
+    maker: ViewTransform, overrides: dict[str, list[Augmentation]], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         ViewPlan({"query": Augmented(), "key": maker}, ALL, overrides)

@@ -8,13 +8,13 @@ from PIL import Image as PillowImage
 
 from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError
-from unshortcut.imaging.synthesis import synthesise
-from unshortcut.views.augmentation import make_augmentation
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers import textured
-from unshortcut.views.makers.augmented import Augmented
-from unshortcut.views.makers.textured import Textured
-from unshortcut.views.makers.tiled import TiledImage, TiledView, patch_range
+from unshortcut.imaging.synthesis import synthesize_texture
+from unshortcut.augmentations.augmentation import make_augmentation
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms import textured
+from unshortcut.views.transforms.augmented import Augmented
+from unshortcut.views.transforms.textured import Textured
+from unshortcut.views.transforms.tiled import TiledImage, TiledView, patch_range
 from unshortcut.views.plan import ViewPlan
 
 SIZE = 32
@@ -24,11 +24,11 @@ FLIP = make_augmentation("horizontal_flip", {"p": 0.5})
 PICTURE = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
 
 
-def plan(negative: ViewMaker) -> ViewPlan:
+def plan(negative: ViewTransform) -> ViewPlan:
     return ViewPlan({"query": Augmented(), "negative": negative}, (CROP, JITTER, FLIP))
 
 
-def views(negative: ViewMaker, index: int = 0) -> dict[str, np.ndarray]:
+def views(negative: ViewTransform, index: int = 0) -> dict[str, np.ndarray]:
     return plan(negative)(ArrayImage(PICTURE), "a.png", 0, 0, index)
 
 
@@ -89,19 +89,19 @@ class TestTextured:
             made = views(Textured(copy=str(tmp_path)), index)
             assert np.array_equal(made["negative"], made["query"])
 
-    def test_a_copy_of_another_size_is_cropped_anew_and_coloured_as_the_query(
+    def test_a_copy_of_another_size_is_cropped_anew_and_colored_as_the_query(
         self, tmp_path: Path
     ) -> None:
-        grey = np.full((50, 50, 3), 128, np.uint8)
-        PillowImage.fromarray(grey).save(tmp_path / "a.png")
+        gray = np.full((50, 50, 3), 128, np.uint8)
+        PillowImage.fromarray(gray).save(tmp_path / "a.png")
         flat = ArrayImage(np.full_like(PICTURE, 128))
         makers = plan(Textured(copy=str(tmp_path)))
         for index in range(5):
             made = makers(flat, "a.png", 0, 0, index)
-            # A grey photograph and a grey texture: only the colour draws can differ.
+            # A gray photograph and a gray texture: only the color draws can differ.
             assert np.array_equal(made["negative"], made["query"])
 
-    def test_without_a_copy_the_texture_is_synthesised_from_patches_of_the_image(self) -> None:
+    def test_without_a_copy_the_texture_is_synthesized_from_patches_of_the_image(self) -> None:
         stripes = np.zeros((60, 80, 3), np.uint8)
         stripes[:, ::4] = 255
         makers = ViewPlan(
@@ -112,7 +112,7 @@ class TestTextured:
         columns = made["negative"].astype(float)
         assert columns.std(axis=1).mean() > 3 * columns.std(axis=0).mean()
         assert not np.array_equal(made["negative"], made["query"])
-        other = synthesise([stripes[:48, :48]], 32, 32, seed=1)
+        other = synthesize_texture([stripes[:48, :48]], 32, 32, seed=1)
         assert made["negative"].shape == other.shape
 
     @pytest.mark.parametrize(("patch", "side"), [(None, 48), (20, 20), (0.5, 30), (0.9, 54)])
@@ -123,9 +123,9 @@ class TestTextured:
 
         def noted(patches: list[np.ndarray], *arguments: int, seed: int) -> np.ndarray:
             sides.append(patches[0].shape[0])
-            return synthesise(patches, *arguments, seed=seed)
+            return synthesize_texture(patches, *arguments, seed=seed)
 
-        monkeypatch.setattr(textured, "synthesise", noted)
+        monkeypatch.setattr(textured, "synthesize", noted)
         views(Textured(patch=patch))
         assert sides == [side]
 

@@ -14,9 +14,9 @@ from unshortcut.data.source import Array, ArrayImage
 from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
 from unshortcut.recipes.load import load_recipe
-from unshortcut.views.augmentation import Pipeline, make_augmentation
-from unshortcut.views.maker import Making, ViewMaker
-from unshortcut.views.makers.augmented import Augmented
+from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
+from unshortcut.views.transform import ViewContext, ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.plan import ViewPlan
 from unshortcut.views.sheet import sheet
 
@@ -59,29 +59,29 @@ def test_the_image_is_decoded_once_at_the_size_that_the_largest_need_allows() ->
 
 
 @dataclass(frozen=True)
-class SharedDraws(ViewMaker):
+class SharedDraws(ViewTransform):
     """A view with the draws of another, as leave-one-out views will be."""
 
     of: str
 
-    def draw(self, making: Making, pipeline: Pipeline, rng: np.random.Generator) -> Sequence[Any]:
-        return making.draws[self.of]
+    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> Sequence[Any]:
+        return context.draws[self.of]
 
-    def make(self, making: Making, pipeline: Pipeline, draws: Sequence[Any]) -> Array:
-        return pipeline.apply(making.pixels(), draws)
+    def make(self, context: ViewContext, pipeline: Pipeline, draws: Sequence[Any]) -> Array:
+        return pipeline.apply(context.pixels(), draws)
 
 
 @dataclass(frozen=True)
-class Derived(ViewMaker):
+class Derived(ViewTransform):
     """A view made out of a view, as patch negatives will be; needs no pixels of the image."""
 
     of: str
 
-    def draw(self, making: Making, pipeline: Pipeline, rng: np.random.Generator) -> int:
+    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
         return int(rng.integers(100))
 
-    def make(self, making: Making, pipeline: Pipeline, draws: int) -> Array:
-        return making.views[self.of] // 2
+    def make(self, context: ViewContext, pipeline: Pipeline, draws: int) -> Array:
+        return context.views[self.of] // 2
 
     def shrink(self, pipeline: Pipeline, draws: int) -> float:
         return float("inf")

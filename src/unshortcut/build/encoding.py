@@ -29,8 +29,8 @@ def format_of(name: str, wanted: Wanted) -> Format:
 def encode(image: Array, kind: Format, quality: int) -> bytes:
     """The file of a uint8 (h, w, 3) image; `quality`, 1 to 100, is JPEG's.
 
-    JPEG keeps its colour at full resolution (4:4:4): edges are what the copies are made for, and
-    halving the colour triples the largest errors, for 21 % fewer bytes.
+    JPEG keeps its color at full resolution (4:4:4): edges are what the copies are made for, and
+    halving the color triples the largest errors, for 21 % fewer bytes.
     """
     if kind == "jpeg":
         pixels = np.ascontiguousarray(image)

@@ -1,4 +1,4 @@
-"""Making a data set out of a data set: `unshortcut filter` and `unshortcut texturize`."""
+"""ViewContext a data set out of a data set: `unshortcut filter` and `unshortcut texturize`."""
 
 from pathlib import Path
 from typing import Any

@@ -10,7 +10,7 @@ from rich.table import Column, Table
 from unshortcut.cli.options import DataOption, JsonOption
 
 if TYPE_CHECKING:
-    from unshortcut.audit.advice import Advice
+    from unshortcut.spaces.advice import Advice
 
 
 def command(
@@ -32,7 +32,7 @@ def command(
     ] = Path("advice"),
     json: JsonOption = None,
 ) -> None:
-    """Say which spaces of a run suit your own task, by a handful of labelled images of it.
+    """Say which spaces of a run suit your own task, by a handful of labeled images of it.
 
     DATA holds a folder for each class, with 5 to 50 images or so; two is the least. For the run's
     own representation (the backbone, or all spaces of LooC++) and for subsets of its spaces, a
@@ -45,7 +45,7 @@ def command(
     The encoder that gives just that representation is written, and works wherever a MODEL does:
     `unshortcut probe advice/encoder.safetensors --data DATA`.
     """
-    from unshortcut.audit.advice import advise
+    from unshortcut.spaces.advice import advise
     from unshortcut.models.card import WEIGHTS_FILE
     from unshortcut.result import write_result
 

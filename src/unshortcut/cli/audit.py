@@ -96,7 +96,7 @@ def command(
         typer.Option(
             "--train",
             metavar="DATA",
-            help="Labelled images to fit a readout on. [default: the train split of --data, or a "
+            help="Labeled images to fit a readout on. [default: the train split of --data, or a "
             "half of it]",
         ),
     ] = None,
@@ -126,7 +126,7 @@ def command(
             "--crop",
             min=0.1,
             max=1.0,
-            help="Side of the crop at the centre over the shorter side of the image, where no card "
+            help="Side of the crop at the center over the shorter side of the image, where no card "
             "states it. [default: 1 for ONNX files and functions of yours]",
         ),
     ] = None,
@@ -150,10 +150,10 @@ def command(
     - unshortcut audit runs/mine --data shapes --conflict shapes --shift shapes@sketch
     - unshortcut audit model.onnx --data photos/ --only corruptions --require 'mce<=0.8'
     """
-    from unshortcut.audit.measurement import measurements
-    from unshortcut.audit.requirements import Requirement, check_names, judge
+    from unshortcut.measurements.measurement import measurements
+    from unshortcut.auditing.requirements import Requirement, check_names, judge
     from unshortcut.errors import UsageError
-    from unshortcut.report.audit import audit
+    from unshortcut.auditor import audit
     from unshortcut.result import write_result
 
     if out.is_dir():
@@ -194,12 +194,12 @@ def command(
             model=models[0] if len(models) == 1 else None,
         )
     console.print(f"wrote {out}" + ("" if json is None else f" and {json}"), highlight=False)
-    judgements = judge(requirements, report.findings)
-    for one in judgements:
+    judgments = judge(requirements, report.findings)
+    for one in judgments:
         mark = "[green]holds[/]" if one.met else "[bold red]does not hold[/]"
         said = escape(f"{one.requirement.text} for {one.model}: {one.said}")
         console.print(f"{mark}: {said}", highlight=False)
-    if not all(one.met for one in judgements):
+    if not all(one.met for one in judgments):
         raise typer.Exit(1)
 
 

@@ -16,7 +16,7 @@ def command(
     ] = None,
 ) -> None:
     """Write a trained encoder for use elsewhere; the file loads strictly there."""
-    from unshortcut.training.export import export
+    from unshortcut.training.exporting import export
 
     target: Any = to
     typer.echo(f"wrote {export(run, target, out)}")

@@ -37,8 +37,8 @@ def command(
 
     - anisotropic: Perona–Malik diffusion; set iterations, kappa, gamma, joint, conductance
     - robust: diffusion that Tukey's conductance stops at edges; set iterations, kappa, gamma, joint
-    - bilateral: means of neighbours that are alike in colour
-    - cartoon: flat colours with dark outlines
+    - bilateral: means of neighbors that are alike in color
+    - cartoon: flat colors with dark outlines
     - gaussian: plain blur, edges and all; set sigma=[3.16,4.47], a range
     - stylized: other textures on the same shapes; set strength, styles, adain
     - texture: the texture alone, as `unshortcut texturize` makes it

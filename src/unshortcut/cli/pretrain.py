@@ -44,7 +44,7 @@ def command(
 
     Example: `unshortcut pretrain moco-v2-imagenette --data photos/ --out runs/photos`
     """
-    from unshortcut.training.pretrain import pretrain
+    from unshortcut.training.pretraining import pretrain
 
     words = ["unshortcut", "pretrain", recipe, "--out", str(out)]
     words += ["--data", data] if data else []

@@ -93,8 +93,8 @@ def _of_spaces(spec: str, loaded: "LoadedModel", names: list[str]) -> "LoadedMod
     """Some spaces of a model; those of a run are in its checkpoint."""
     from dataclasses import replace
 
-    from unshortcut.audit.subjects.models import load_with_spaces
-    from unshortcut.probes.spaces import select_spaces
+    from unshortcut.measuring.subjects.models import load_with_spaces
+    from unshortcut.spaces.subsets import select_spaces
 
     chosen = select_spaces(load_with_spaces(spec), names)
     return replace(chosen, preprocessing=loaded.preprocessing)

@@ -14,7 +14,7 @@ def command(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one.")] = None,
     sets: SetOption = [],
 ) -> None:
-    """List the recipes, or show one with every setting spelt out."""
+    """List the recipes, or show one with every setting spelled out."""
     from unshortcut.recipes.load import load_recipe, read_recipe, recipe_names, to_yaml
 
     console = Console()

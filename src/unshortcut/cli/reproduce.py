@@ -49,7 +49,7 @@ def command(
         typer.Option(
             "--readout",
             metavar="DATA",
-            help="Fit readouts on these labelled data. [default: what is trained on]",
+            help="Fit readouts on these labeled data. [default: what is trained on]",
         ),
     ] = None,
     tests: Annotated[

@@ -19,7 +19,7 @@ def command(
     draws: Annotated[int, typer.Option("--draws", min=1, help="How many draws of each.")] = 3,
 ) -> None:
     """Draw a contact sheet: images, and every view that the recipe's method would see of them."""
-    from unshortcut.training.show import show
+    from unshortcut.training.contact_sheet import show
 
     show(recipe, data, out, sets=sets, images=images, draws=draws)
     typer.echo(f"wrote {out}")

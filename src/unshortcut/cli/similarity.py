@@ -60,12 +60,12 @@ def command(
 
     - positive: another view of the same image; should be high.
     - negative: a view of another image; should be low.
-    - texture: a texture image that was synthesised from the image; low, if the model reads shape.
+    - texture: a texture image that was synthesized from the image; low, if the model reads shape.
     - patch: the query's own patches, tiled in random order; likewise.
 
     Prints the means, and draws the histograms of all MODELs over each other.
     """
-    from unshortcut.audit.similarity import KINDS, similarity
+    from unshortcut.measuring.similarities import KINDS, similarity
     from unshortcut.errors import UsageError
     from unshortcut.result import RESULT_FILE, write_result
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from unshortcut.cli.options import DataOption, JsonOption
 
 if TYPE_CHECKING:
-    from unshortcut.audit.heads import SpaceReliance
+    from unshortcut.spaces.reliance import SpaceReliance
     from unshortcut.probes.probe import Score
 
 
@@ -64,12 +64,12 @@ def command(
     them is taken apart: for each image that it gets right, the share of every space in the sum of
     activation × weight for its class, and how even the shares are, as entropy in bits.
     """
-    from unshortcut.audit.heads import space_reliance
-    from unshortcut.audit.subjects.models import load_with_spaces
+    from unshortcut.spaces.reliance import space_reliance
+    from unshortcut.measuring.subjects.models import load_with_spaces
     from unshortcut.errors import UsageError
     from unshortcut.plain_yaml import parse_set
     from unshortcut.probes.bench import bench
-    from unshortcut.probes.spaces import probe_spaces
+    from unshortcut.spaces.subsets import probe_spaces
     from unshortcut.result import RESULT_FILE, write_result
 
     if out.is_file():
@@ -78,7 +78,7 @@ def command(
     for change in sets:
         settings |= parse_set(change)
     loaded = load_with_spaces(model)
-    unlabelled = bench(loaded, data, tests=on, needs_labels=False).unlabelled
+    unlabeled = bench(loaded, data, tests=on, needs_labels=False).unlabeled
     scores = probe_spaces(loaded, data, kind, subsets=subsets, tests=on, **settings)
     console = Console()
     tests = list(next(iter(scores.values())).scores)
@@ -91,8 +91,8 @@ def command(
     }
     out.mkdir(parents=True, exist_ok=True)
     written = [RESULT_FILE]
-    if unlabelled is not None:
-        typer.echo(f"No classifier is taken apart. {unlabelled}.")
+    if unlabeled is not None:
+        typer.echo(f"No classifier is taken apart. {unlabeled}.")
     else:
         reliance = space_reliance(loaded, data, tests=on, seeds=seeds or 3)
         console.print(_shares(reliance))

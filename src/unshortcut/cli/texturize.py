@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """Copy a data set as textures: each image's grain, and nothing of its shapes.
 
-    Two patches of an image, its centre and a random place, become a texture.
+    Two patches of an image, its center and a random place, become a texture.
 
     Shards become shards with all that belongs to a sample; everything else becomes a folder with
     the same tree. Killed at any moment, the same command goes on, to the same files. Nothing of

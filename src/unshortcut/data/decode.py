@@ -100,11 +100,11 @@ def _decode_pillow(data: bytes) -> Array:
 
 
 def _from_16_bits(levels: NDArray[np.int64]) -> Array:
-    """Grey (h, w) from 0 to 65535 as 8-bit RGB; Pillow itself would cut at 255."""
+    """Gray (h, w) from 0 to 65535 as 8-bit RGB; Pillow itself would cut at 255."""
     if levels.min() < 0 or levels.max() > 65535:
         raise BadImageError("32-bit samples have no defined range")
-    grey = ((levels + 128) // 257).astype(np.uint8)
-    return np.repeat(grey[:, :, None], 3, axis=2)
+    gray = ((levels + 128) // 257).astype(np.uint8)
+    return np.repeat(gray[:, :, None], 3, axis=2)
 
 
 def _pillow_header(data: bytes) -> tuple[int, int, int]:

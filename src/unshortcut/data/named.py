@@ -21,7 +21,7 @@ SHAPES = ("shapes", "shapes-palette")
 
 
 class ArraySource(ImageSource):
-    """Images that are all in memory, uint8 (N, h, w, 3), or (N, h, w) if grey."""
+    """Images that are all in memory, uint8 (N, h, w, 3), or (N, h, w) if gray."""
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ def select(paths: Sequence[str], split: str | None, where: str) -> Selection:
 
     A class is the first folder below the split; what lies deeper belongs to it. Labels are
     numbered over the classes of all splits, so that they mean the same in each. Images that lie
-    beside class folders make the split unlabelled, and so does a single class.
+    beside class folders make the split unlabeled, and so does a single class.
     """
     splits = split_names(paths)
     if split is None and "train" in splits:

@@ -1,1 +1,1 @@
-"""Pure functions on arrays: geometry, colour, blur; nothing here knows torch modules."""
+"""Pure functions on arrays: geometry, color, blur; nothing here knows torch modules."""

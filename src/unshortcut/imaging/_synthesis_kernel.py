@@ -1,4 +1,4 @@
-"""The inner loop of texture synthesis: a pixel looks for the source that suits its neighbours best.
+"""The inner loop of texture synthesis: a pixel looks for the source that suits its neighbors best.
 
 Sums and random numbers are integers, so a seed gives the same bytes on any machine.
 """
@@ -7,8 +7,8 @@ import numpy as np
 from numba import njit
 
 REACH = 40
-"""How far a neighbour may lie, in pixels; every map has a margin this wide, and needs no checks."""
-NEIGHBOURS = 24
+"""How far a neighbor may lie, in pixels; every map has a margin this wide, and needs no checks."""
+NEIGHBORS = 24
 WEIGHT_SUM = 4096
 
 _U = np.uint64
@@ -34,10 +34,10 @@ def resolve(  # type: ignore[no-untyped-def]
 
     pixels: places in the map of sources.
     sources: for every pixel of the result the place of its source in the atlas, -1 for none yet.
-    atlas, cells: colour (8 bits a channel), and number of the cell (-1 outside the examples).
+    atlas, cells: color (8 bits a channel), and number of the cell (-1 outside the examples).
     places: all places of the atlas that lie in an example.
     steps, source_steps: from a pixel to those around it, nearest first, in the map and the atlas.
-    weights: of the neighbours, nearest first; they add up to WEIGHT_SUM.
+    weights: of the neighbors, nearest first; they add up to WEIGHT_SUM.
     randoms: number of random candidates.
     uses, fair, owners: of each cell, how many pixels have their source there, the part of them
         that would be fair, and the number of its example.
@@ -45,9 +45,9 @@ def resolve(  # type: ignore[no-untyped-def]
     pressure: cost of a source whose cell is used twice as much as is fair.
     seen: of the atlas' size, zeros at first; seen[0] counts the calls.
     """
-    red, green = np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS, np.int64)
-    blue, offsets = np.empty(NEIGHBOURS, np.int64), np.empty(NEIGHBOURS, np.int64)
-    candidates = np.empty(NEIGHBOURS + randoms, np.int64)
+    red, green = np.empty(NEIGHBORS, np.int64), np.empty(NEIGHBORS, np.int64)
+    blue, offsets = np.empty(NEIGHBORS, np.int64), np.empty(NEIGHBORS, np.int64)
+    candidates = np.empty(NEIGHBORS + randoms, np.int64)
     total = uses.sum()
     example_uses = np.zeros(shares.size, np.int64)
     for cell in range(uses.size):
@@ -62,22 +62,22 @@ def resolve(  # type: ignore[no-untyped-def]
         # Place 0 lies in the margin and is no candidate, so its mark is free to count.
         seen[0] += 1
         mark = seen[0]
-        neighbours = 0
+        neighbors = 0
         count = 0
         for step in range(steps.size):
             source = sources[pixel + steps[step]]
             if source < 0:
                 continue
-            red[neighbours], green[neighbours], blue[neighbours] = _channels(atlas[source])
-            offsets[neighbours] = source_steps[step]
-            neighbours += 1
-            # Coherence: what lies beside the neighbour's source as this pixel beside the neighbour.
+            red[neighbors], green[neighbors], blue[neighbors] = _channels(atlas[source])
+            offsets[neighbors] = source_steps[step]
+            neighbors += 1
+            # Coherence: what lies beside the neighbor's source as this pixel beside the neighbor.
             place = source - source_steps[step]
             if cells[place] >= 0 and seen[place] != mark:
                 seen[place] = mark
                 candidates[count] = place
                 count += 1
-            if neighbours == NEIGHBOURS:
+            if neighbors == NEIGHBORS:
                 break
         for _ in range(randoms):
             place = places[_below(places.size, state)]
@@ -97,12 +97,12 @@ def resolve(  # type: ignore[no-untyped-def]
             cell = cells[place]
             used = uses[cell] / ((total + 1) * fair[cell])
             cost = np.int64(pressure * (used + excess[owners[cell]]))
-            for neighbour in range(neighbours):
-                r, g, b = _channels(atlas[place + offsets[neighbour]])
-                r -= red[neighbour]
-                g -= green[neighbour]
-                b -= blue[neighbour]
-                cost += weights[neighbour] * (r * r + g * g + b * b)
+            for neighbor in range(neighbors):
+                r, g, b = _channels(atlas[place + offsets[neighbor]])
+                r -= red[neighbor]
+                g -= green[neighbor]
+                b -= blue[neighbor]
+                cost += weights[neighbor] * (r * r + g * g + b * b)
                 if cost >= best:
                     break
             if cost < best:
@@ -115,8 +115,8 @@ def resolve(  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _channels(colour):  # type: ignore[no-untyped-def]
-    value = np.int64(colour)
+def _channels(color):  # type: ignore[no-untyped-def]
+    value = np.int64(color)
     return value & 255, (value >> 8) & 255, (value >> 16) & 255
 
 

@@ -1,4 +1,4 @@
-"""Style transfer by adaptive instance normalisation (Huang and Belongie 2017), from a weights file.
+"""Style transfer by adaptive instance normalization (Huang and Belongie 2017), from a weights file.
 
 The image and the style go through VGG-19 up to relu4_1; each channel of the image's features takes
 the mean and the standard deviation of the style's (their Eq. 8); a decoder makes pixels of the
@@ -28,7 +28,7 @@ ENCODER: tuple[Convolution | str, ...] = (
     (16, 128, 256, 3), "relu", (19, 256, 256, 3), "relu", (22, 256, 256, 3), "relu",
     (25, 256, 256, 3), "relu", "pool", (29, 256, 512, 3), "relu",
 )  # fmt: skip
-"""VGG-19 to relu4_1, padded by reflection; the 1 × 1 convolution before it shifts the colours."""
+"""VGG-19 to relu4_1, padded by reflection; the 1 × 1 convolution before it shifts the colors."""
 DECODER: tuple[Convolution | str, ...] = (
     (1, 512, 256, 3), "relu", "double", (5, 256, 256, 3), "relu", (8, 256, 256, 3), "relu",
     (11, 256, 256, 3), "relu", (14, 256, 128, 3), "relu", "double",
@@ -45,7 +45,7 @@ class AdaIN:
     weights: Mapping[str, Tensor]
 
     @torch.no_grad()
-    def stylise(self, image: Array, style: Array, alpha: float = 1.0) -> Array:
+    def stylize(self, image: Array, style: Array, alpha: float = 1.0) -> Array:
         """The image in the style of another; both uint8 (h, w, 3), of any size.
 
         `alpha` mixes the features: at 0 they are the image's own, at 1 they have the statistics of
@@ -145,7 +145,7 @@ def _tensor(image: Array) -> Tensor:
 
 
 def _reflected(x: Tensor) -> Tensor:
-    """One more pixel on each side: its neighbour's neighbour, or itself where there is but one."""
+    """One more pixel on each side: its neighbor's neighbor, or itself where there is but one."""
     for sides, length in (((1, 1, 0, 0), x.shape[3]), ((0, 0, 1, 1), x.shape[2])):
         x = F.pad(x, sides, mode="reflect" if length > 1 else "replicate")
     return x

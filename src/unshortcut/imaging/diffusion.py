@@ -1,6 +1,6 @@
 """Anisotropic diffusion of images (Perona and Malik 1990; Tukey's conductance: Black et al. 1998).
 
-Each iteration moves grey level between neighbours, little of it across an edge:
+Each iteration moves gray level between neighbors, little of it across an edge:
 I += γ Σ_a [φ_a(x) − φ_a(x − e_a)], φ_a = g(δ_a) δ_a, where δ_a is the forward difference along the
 axis a and nothing flows over a border. That is MedPy's `anisotropic_diffusion`, from which the
 result differs by less than 0.1 of 255.
@@ -38,13 +38,13 @@ def anisotropic_diffusion(
 
     Args:
         image: uint8 or float32 (h, w) or (h, w, c), finite, on the 0..255 scale.
-        iterations: how often neighbours exchange; 0 returns a copy.
-        kappa: the difference, in grey levels, at which the conductance has dropped to a third
+        iterations: how often neighbors exchange; 0 returns a copy.
+        kappa: the difference, in gray levels, at which the conductance has dropped to a third
             ("exponential"), to a half ("rational") or to a quarter of what it can be ("tukey").
         gamma: the share of a difference that flows in one iteration; at most 1/4, and 1/6 where
             `joint`, see `check_settings`.
         conductance: how the flow falls off with the difference.
-        joint: also diffuse between neighbouring channels, as MedPy does with the whole array;
+        joint: also diffuse between neighboring channels, as MedPy does with the whole array;
             otherwise each channel for itself.
 
     Returns:
@@ -78,20 +78,20 @@ def check_settings(
 ) -> None:
     """Raise a ValueError unless the diffusion is defined and stable.
 
-    A new value is the old one plus γ g times the difference to each neighbour, and g is at most 1.
-    So it is a mean of old values, and stays in their range, if γ times the number of neighbours is
-    at most 1: 4 neighbours in a plane, 6 with those in other channels.
+    A new value is the old one plus γ g times the difference to each neighbor, and g is at most 1.
+    So it is a mean of old values, and stays in their range, if γ times the number of neighbors is
+    at most 1: 4 neighbors in a plane, 6 with those in other channels.
     """
     if iterations < 0:
         raise ValueError(f"iterations must be at least 0, not {iterations}")
     smallest, greatest = KAPPAS
     if not smallest <= kappa <= greatest:
         raise ValueError(f"kappa must be from {smallest:g} to {greatest:g}, not {kappa}")
-    neighbours = 6 if joint else 4
-    if not 0 < gamma <= 1 / neighbours:
+    neighbors = 6 if joint else 4
+    if not 0 < gamma <= 1 / neighbors:
         kind = "joint diffusion" if joint else "diffusion"
         raise ValueError(
-            f"gamma must be above 0 and at most 1/{neighbours}, beyond which {kind} is unstable, "
+            f"gamma must be above 0 and at most 1/{neighbors}, beyond which {kind} is unstable, "
             f"not {gamma}"
         )
     if conductance not in CONDUCTANCES:
@@ -106,7 +106,7 @@ _EXPONENTIAL, _RATIONAL, _TUKEY = range(3)
 # exp(−t) ≈ q(max(T − t, 0))² with q(s) = (((a s² + b)² + c)² + d)² + e: short, and without a table.
 # T, a, b, c, d are the minimax fit of max(√t, 0.3) · |q² − exp(−t)|, which is below 1.1e-5, and e
 # makes q(0) = 0, so that nothing flows over strong edges. q falls with t from just below 1, so the
-# conductance stays in 0..1; 20 iterations make of the error about a hundredth of a grey level.
+# conductance stays in 0..1; 20 iterations make of the error about a hundredth of a gray level.
 _T = 16.078926510759523
 _CHAIN = (0.0022359325126408824, 0.16116043504521643, 0.6276732268539027, -0.37732055336420234)
 

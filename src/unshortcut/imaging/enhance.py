@@ -10,7 +10,7 @@ from PIL import Image, ImageEnhance, ImageOps
 
 Array = NDArray[np.uint8]
 Fill = tuple[int, int, int]
-"""The colour of what an image is moved away from."""
+"""The color of what an image is moved away from."""
 
 
 def autocontrast(image: Array) -> Array:
@@ -18,7 +18,7 @@ def autocontrast(image: Array) -> Array:
     return np.array(ImageOps.autocontrast(Image.fromarray(image)))
 
 
-def equalise(image: Array) -> Array:
+def equalize(image: Array) -> Array:
     """Each channel with a histogram as flat as can be."""
     return np.array(ImageOps.equalize(Image.fromarray(image)))
 
@@ -28,12 +28,12 @@ def invert(image: Array) -> Array:
     return np.asarray(255 - image, dtype=np.uint8)
 
 
-def posterise(image: Array, bits: int) -> Array:
+def posterize(image: Array, bits: int) -> Array:
     """The first `bits` of the 8 of every sample; 0 bits leave black."""
     return np.asarray(image & np.uint8(256 - 2 ** (8 - bits)), dtype=np.uint8)
 
 
-def solarise_add(image: Array, amount: int, threshold: int = 128) -> Array:
+def solarize_add(image: Array, amount: int, threshold: int = 128) -> Array:
     """`amount` more, at most 255, in samples below the threshold."""
     levels = np.arange(256)
     table = np.where(levels < threshold, np.minimum(levels + amount, 255), levels).astype(np.uint8)
@@ -46,7 +46,7 @@ def sharpen(image: Array, amount: float) -> Array:
 
 
 def rotate(image: Array, degrees: float, fill: Fill, *, cubic: bool = False) -> Array:
-    """Turned counter-clockwise about the centre."""
+    """Rotated counter-clockwise about the center."""
     turned = Image.fromarray(image).rotate(degrees, _filter(cubic), fillcolor=fill)
     return np.array(turned)
 

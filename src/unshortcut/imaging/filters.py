@@ -1,6 +1,6 @@
 """Filters that flatten texture and keep edges, of uint8 (h, w, 3) images, through OpenCV.
 
-The papers give no parameters. These start from the textbook's (bilateral 9 px, colour 9, space 7,
+The papers give no parameters. These start from the textbook's (bilateral 9 px, color 9, space 7,
 seven times on an image of half the size; median 7, threshold block 9, offset 2), which leave much
 texture in photographs of 224 px or, at half the size, blur their edges.
 """
@@ -20,15 +20,15 @@ def bilateral(
     sigma_space: float = 7.0,
     repeats: int = 3,
 ) -> Array:
-    """Each pixel becomes a mean of the neighbours that are alike in colour.
+    """Each pixel becomes a mean of the neighbors that are alike in color.
 
     Args:
         image: uint8 (h, w, 3), of any size.
-        diameter: pixels across the neighbourhood.
-        sigma_color: standard deviation of the weight in colour, as the sum of the channels'
+        diameter: pixels across the neighborhood.
+        sigma_color: standard deviation of the weight in color, as the sum of the channels'
             absolute differences; texture of about this strength and less goes.
         sigma_space: standard deviation of the weight in place, in pixels; above half the diameter
-            the neighbourhood counts almost evenly.
+            the neighborhood counts almost evenly.
         repeats: how often; several weak passes flatten more and halo less than a strong one.
 
     Returns:
@@ -63,13 +63,13 @@ def cartoon(
     block: int = 9,
     offset: float = 4.0,
 ) -> Array:
-    """Flat colours with black outlines: a bilateral filter, and edges of its grey levels.
+    """Flat colors with black outlines: a bilateral filter, and edges of its gray levels.
 
     Args:
         image: uint8 (h, w, 3), of any size.
-        diameter, sigma_color, sigma_space, repeats: of the colours, see `bilateral`.
-        median: pixels across the median of the grey levels; odd; takes specks from the outlines.
-        block: pixels across the mean that a grey level is compared with; odd, at least 3; the
+        diameter, sigma_color, sigma_space, repeats: of the colors, see `bilateral`.
+        median: pixels across the median of the gray levels; odd; takes specks from the outlines.
+        block: pixels across the mean that a gray level is compared with; odd, at least 3; the
             outlines are up to half as wide.
         offset: how many levels below the mean a pixel must be to belong to an outline.
 
@@ -83,17 +83,17 @@ def cartoon(
         raise ValueError(
             f"median must be odd and at least 1, block odd and at least 3, not {median} and {block}"
         )
-    colours = bilateral(
+    colors = bilateral(
         image,
         diameter=diameter,
         sigma_color=sigma_color,
         sigma_space=sigma_space,
         repeats=repeats,
     )
-    # Grey levels of the flattened image and not, as in the textbook, of the photograph: outlines
+    # Gray levels of the flattened image and not, as in the textbook, of the photograph: outlines
     # of texture would be new texture.
-    grey = cv2.medianBlur(cv2.cvtColor(colours, cv2.COLOR_RGB2GRAY), median)
+    gray = cv2.medianBlur(cv2.cvtColor(colors, cv2.COLOR_RGB2GRAY), median)
     inside = cv2.adaptiveThreshold(
-        grey, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, block, offset
+        gray, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, block, offset
     )
-    return np.asarray(cv2.bitwise_and(colours, colours, mask=inside), np.uint8)
+    return np.asarray(cv2.bitwise_and(colors, colors, mask=inside), np.uint8)

@@ -9,8 +9,8 @@ So r = 1 keeps the mean alone, and a square as large as the image keeps all.
 
 Each channel is masked for itself, and the real part of the inverse is the image. A high-pass has
 what the low-pass has not: no mean, and as many samples below 0 as above. As images have none below
-0, it stands on a mid-grey of 128, the same for all images, and so holds nothing of the mean colour.
-(HFC leaves the zero mean to the network; Geirhos et al. 2018 put the grey of an average image.)
+0, it stands on a mid-gray of 128, the same for all images, and so holds nothing of the mean color.
+(HFC leaves the zero mean to the network; Geirhos et al. 2018 put the gray of an average image.)
 """
 
 from functools import lru_cache
@@ -25,7 +25,7 @@ Array = NDArray[np.uint8]
 Shape = Literal["square", "round"]
 
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-GREY = 128
+GRAY = 128
 """What a high-pass has instead of its mean."""
 
 
@@ -35,8 +35,8 @@ def low_pass(image: Array, r: float, shape: Shape = "square") -> Array:
 
 
 def high_pass(image: Array, r: float, shape: Shape = "square") -> Array:
-    """Those beyond the mask, around a grey of 128, rounded and clipped to uint8."""
-    return _filtered(image, 1 - mask(*_sides(image), r, shape), GREY)
+    """Those beyond the mask, around a gray of 128, rounded and clipped to uint8."""
+    return _filtered(image, 1 - mask(*_sides(image), r, shape), GRAY)
 
 
 @lru_cache(maxsize=64)

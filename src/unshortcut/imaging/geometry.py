@@ -29,7 +29,7 @@ def resize_box(image: Array, box: Box, height: int, width: int) -> Array:
     flat = _rows(image)
     upright = np.empty((height, last - first, 3), np.uint8)
     _resize_rows(flat, top, box_height, 3 * first, _rows(upright))
-    # Along rows the samples of a pixel's neighbours lie next to each other and the loop is one
+    # Along rows the samples of a pixel's neighbors lie next to each other and the loop is one
     # vector instruction a step; so the other axis is made the first, which is cheap.
     turned = np.empty((width, height, 3), np.uint8)
     _resize_rows(_rows(cv2.transpose(upright)), left - first, box_width, 0, _rows(turned))
@@ -46,7 +46,7 @@ def flip_vertical(image: Array) -> Array:
     return np.asarray(cv2.flip(image, 0), dtype=np.uint8)
 
 
-def quarter_turns(image: Array, turns: int) -> Array:
+def rotate90(image: Array, turns: int) -> Array:
     """The image turned counter-clockwise by `turns` times 90 degrees."""
     return np.ascontiguousarray(np.rot90(image, turns))
 
@@ -109,15 +109,15 @@ def _resize_rows(flat, start, length, offset, out):  # type: ignore[no-untyped-d
     weights = np.empty(2 * math.ceil(support) + 2, np.float32)
     total = np.empty(columns, np.float32)
     for row in range(rows):
-        centre = start + (row + 0.5) * scale
-        low = max(math.floor(centre - support + 0.5), lowest)
-        high = min(math.floor(centre + support + 0.5), highest)
-        # A box that is thinner than a pixel may lie between two centres: take the nearest row.
+        center = start + (row + 0.5) * scale
+        low = max(math.floor(center - support + 0.5), lowest)
+        high = min(math.floor(center + support + 0.5), highest)
+        # A box that is thinner than a pixel may lie between two centers: take the nearest row.
         low = min(low, highest - 1)
         high = max(high, low + 1)
         weight_sum = 0.0
         for tap in range(high - low):
-            weight = max(1.0 - abs(low + tap + 0.5 - centre) / support, 1e-9)
+            weight = max(1.0 - abs(low + tap + 0.5 - center) / support, 1e-9)
             weights[tap] = weight
             weight_sum += weight
         total[:] = half

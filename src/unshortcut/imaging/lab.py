@@ -1,4 +1,4 @@
-"""RGB to CIE Lab on tensors: lightness apart from colour."""
+"""RGB to CIE Lab on tensors: lightness apart from color."""
 
 import torch
 from torch import Tensor

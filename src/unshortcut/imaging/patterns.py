@@ -1,4 +1,4 @@
-"""Procedural textures in random colours: styles where there are no style images at hand.
+"""Procedural textures in random colors: styles where there are no style images at hand.
 
 Nearly all are made of plane waves. A sum of K waves over an image is a product of two matrices with
 K columns each for sines and for cosines, since cos(a + b) = cos a cos b - sin a sin b; so a field
@@ -183,12 +183,12 @@ def _hard(rng: np.random.Generator, field: Field) -> Field:
 
 
 def _palette(rng: np.random.Generator) -> Array:
-    """(1, 256, 3): a way through four colours, the outer ones far apart in lightness."""
+    """(1, 256, 3): a way through four colors, the outer ones far apart in lightness."""
     stops = rng.uniform(0, 255, (4, 3))
     light = np.array([rng.uniform(10, 80), *rng.uniform(40, 215, 2), rng.uniform(175, 245)])
     if rng.random() < 0.5:
         light = light[::-1]
-    # A colour keeps its hue and takes the lightness asked for.
+    # A color keeps its hue and takes the lightness asked for.
     stops = np.clip(stops + (light - stops @ (0.299, 0.587, 0.114))[:, None], 0, 255)
     places = np.array([0.0, *np.sort(rng.uniform(60, 195, 2)), 255.0])
     table = [np.interp(np.arange(256), places, stops[:, k]) for k in range(3)]

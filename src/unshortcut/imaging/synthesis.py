@@ -2,8 +2,8 @@
 
 Multiresolution stochastic synthesis, as in the tool that the papers used (texture-based
 negatives, NSN 2.2): pixels are resolved in random order, coarse to fine, each taking the source
-pixel whose surroundings are most like its own neighbours. Three things are different here:
-candidates that neighbours agree on are compared once; neighbours come from a list of steps
+pixel whose surroundings are most like its own neighbors. Three things are different here:
+candidates that neighbors agree on are compared once; neighbors come from a list of steps
 instead of a search tree; and a source that is used more than its share costs more (after Kopf et
 al. 2007, who hold the histogram), so that one example, or one flat part of it, cannot take over.
 """
@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.imaging._synthesis_kernel import NEIGHBOURS, REACH, WEIGHT_SUM, resolve, shuffled
+from unshortcut.imaging._synthesis_kernel import NEIGHBORS, REACH, WEIGHT_SUM, resolve, shuffled
 
 Array = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -34,7 +34,7 @@ class Stage(NamedTuple):
     blur: float
     """Standard deviation, in pixels, of the Gaussian that the examples are seen through."""
     randoms: int
-    """Random candidates beside those of the neighbours."""
+    """Random candidates beside those of the neighbors."""
     pressure: float
     """Cost of a source that is used twice as much as is fair, in variances of the examples."""
 
@@ -51,7 +51,7 @@ _LAST_WEIGHT = math.exp(-4)
 _CELL, _CELL_USES = 8, 5
 
 
-def synthesise(
+def synthesize_texture(
     examples: Sequence[Array], height: int = 224, width: int = 224, *, seed: int = 0
 ) -> Array:
     """A texture of uint8 (height, width, 3), every pixel of which is one of the examples' pixels.
@@ -94,12 +94,12 @@ def synthesise(
             state,
         )
     inner = sources.reshape(-1, stride)[REACH:-REACH, REACH:-REACH]
-    colours = _atlas(examples, 0.0, cells.shape)[inner]
-    return np.ascontiguousarray(colours.view(np.uint8).reshape(height, width, 4)[..., :3])
+    colors = _atlas(examples, 0.0, cells.shape)[inner]
+    return np.ascontiguousarray(colors.view(np.uint8).reshape(height, width, 4)[..., :3])
 
 
 def example_patches(image: Array, rng: np.random.Generator, side: int | None = None) -> list[Array]:
-    """Two square patches of a uint8 (h, w, 3) image: its centre, and one at a random place.
+    """Two square patches of a uint8 (h, w, 3) image: its center, and one at a random place.
 
     side: of the patches; None takes 96 where both sides of the image allow, else 48, else the
     shorter side. A side that is too long for the image is shortened to fit.
@@ -121,7 +121,7 @@ def patch_side(height: int, width: int, side: int | None = None) -> int:
 
 
 def cut_patches(image: Array, side: int, top: int, left: int) -> list[Array]:
-    """The square patches of an image in its centre and at (top, left)."""
+    """The square patches of an image in its center and at (top, left)."""
     height, width = image.shape[:2]
     corners = (((height - side) // 2, (width - side) // 2), (top, left))
     return [image[y : y + side, x : x + side].copy() for y, x in corners]
@@ -168,7 +168,7 @@ def _owners(examples: Sequence[Array], cells: Ints) -> Ints:
 
 
 def _atlas(examples: Sequence[Array], blur: float, shape: tuple[int, ...]) -> NDArray[np.uint32]:
-    """All examples below each other, blurred, mirrored into a margin; flat, a colour a number."""
+    """All examples below each other, blurred, mirrored into a margin; flat, a color a number."""
     atlas = np.zeros((*shape, 4), np.uint8)
     top = 0
     for example in examples:
@@ -194,10 +194,10 @@ def _spiral() -> tuple[Ints, Ints]:
 
 @cache
 def _weights() -> Ints:
-    """Weights of the neighbours, nearest first.
+    """Weights of the neighbors, nearest first.
 
     A Gaussian of the distance: the k nearest of evenly strewn pixels cover an area that grows
     with k, so the weight falls with the rank alone.
     """
-    falling = _LAST_WEIGHT ** (np.arange(NEIGHBOURS) / NEIGHBOURS)
+    falling = _LAST_WEIGHT ** (np.arange(NEIGHBORS) / NEIGHBORS)
     return np.round(falling / falling.sum() * WEIGHT_SUM).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How close a synthesised texture is to its examples, and how much of it is copied in one piece.
+"""How close a synthesized texture is to its examples, and how much of it is copied in one piece.
 
 Three measures of uint8 (h, w, 3) images, none of which needs network weights: the sliced
 Wasserstein distance of small patches (Rabin et al. 2011), Gram statistics of a bank of oriented
@@ -24,12 +24,12 @@ _MOST_ALIKE = 16
 
 
 def wasserstein_distance(images: Sequence[Array], references: Sequence[Array]) -> float:
-    """Sliced Wasserstein distance between the 7×7 colour patches of two sets of images.
+    """Sliced Wasserstein distance between the 7×7 color patches of two sets of images.
 
     At each of three scales, every one halved from the last, all patches of a set are pooled and
     projected on 64 fixed random directions of unit length; W1 between the two distributions of
     projections is the mean distance of their quantiles. The result is the mean over directions
-    and scales, in grey levels times the length of a direction; 0 for equal sets. Scales at
+    and scales, in gray levels times the length of a direction; 0 for equal sets. Scales at
     which a set has no whole patch don't count.
     """
     rng = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def wasserstein_distance(images: Sequence[Array], references: Sequence[Array]) -
 def gram_distance(images: Sequence[Array], references: Sequence[Array]) -> float:
     """Distance between the Gram matrices of filter responses of two sets of images.
 
-    The features of a pixel, for each colour channel: its smoothed value, and the magnitudes of
+    The features of a pixel, for each color channel: its smoothed value, and the magnitudes of
     the first and second derivatives of a Gaussian (sigma 1) at 0, 45, 90 and 135 degrees; and a
     constant 1, so that the matrix holds the means too. Each feature is divided by its root mean
     square over the references. A Gram matrix is the mean of the features' outer products; the
@@ -87,8 +87,8 @@ class Copying:
 def copying(result: Array, examples: Sequence[Array]) -> Copying:
     """Find by exact pixel matching what a result copies from its examples.
 
-    A block of 3×3 pixels comes from (example, offset) where all nine colours equal the example's
-    at that offset; single colours would match by chance. The pixels of all blocks with the same
+    A block of 3×3 pixels comes from (example, offset) where all nine colors equal the example's
+    at that offset; single colors would match by chance. The pixels of all blocks with the same
     (example, offset), as far as they touch by 4-connectivity, are a piece. A pixel that lies in
     several pieces counts for the largest, and a region is what is left of a piece by that.
 

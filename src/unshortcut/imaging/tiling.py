@@ -27,7 +27,7 @@ class Tiles:
     """(n,): d, the side of the patches in pixels."""
     cells: NDArray[np.int64]
     """(n, rows, columns, 4): top, left, whether flipped left to right, and the quarter turns
-    anticlockwise after that. Rows and columns are enough for the smallest side; the results with
+    counterclockwise after that. Rows and columns are enough for the smallest side; the results with
     larger patches leave those at the end unused."""
 
     def __len__(self) -> int:
@@ -55,7 +55,7 @@ class Tiles:
         return np.asarray(_walks(self.cells, self.sides, width))
 
 
-def draw_tiles(
+def sample_tiles(
     rng: np.random.Generator,
     height: int,
     width: int,
@@ -185,7 +185,7 @@ def _place(numbers, sides, height, width, out_height, out_width, cells):  # type
 
 @_compiled
 def _place_apart(numbers, sides, height, width, out_height, out_width, cells):  # type: ignore[no-untyped-def]
-    """Places apart from each other, or distinct: see `draw_tiles`."""
+    """Places apart from each other, or distinct: see `sample_tiles`."""
     for n in range(sides.size):
         side = sides[n]
         rows, columns = -(-out_height // side), -(-out_width // side)

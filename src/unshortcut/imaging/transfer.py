@@ -1,8 +1,8 @@
-"""Texture transfer without a network: the shapes of one image in the colours and grain of another.
+"""Texture transfer without a network: the shapes of one image in the colors and grain of another.
 
 A stand-in for neural style transfer (Gatys et al. 2016, as in Stylized-ImageNet and in LooC's
-texture randomisation) where there are no weights. Three steps: texture is diffused out of the
-image, which leaves edges and areas; these take the style's colours, as the linear map that carries
+texture randomization) where there are no weights. Three steps: texture is diffused out of the
+image, which leaves edges and areas; these take the style's colors, as the linear map that carries
 one mean and covariance to the other with the least change (Pitié and Kokaram 2007); and the fine
 bands of the style's Laplacian pyramid are laid over them, read at a place that shifts with the
 lightness of the area, so that the texture, too, breaks where a shape ends.
@@ -48,9 +48,9 @@ def transfer_texture(image: Array, style: Array, *, strength: float = 1.0) -> Ar
 
 
 def lay_texture(structure: Array, style: Array) -> Array:
-    """The colours and the texture of a style over an image that has no texture of its own."""
+    """The colors and the texture of a style over an image that has no texture of its own."""
     fitted = fitted_style(style, *structure.shape[:2])
-    areas = _recoloured(structure, fitted)
+    areas = _recolored(structure, fitted)
     return np.clip(areas + _texture(fitted, areas) + np.float32(0.5), 0, 255).astype(np.uint8)
 
 
@@ -68,8 +68,8 @@ def fitted_style(style: Array, height: int, width: int) -> Array:
     return np.pad(style, missing, mode="symmetric")
 
 
-def _recoloured(structure: Array, style: Array) -> Floats:
-    """The structure with the style's mean colour and covariance, lightness kept within limits."""
+def _recolored(structure: Array, style: Array) -> Floats:
+    """The structure with the style's mean color and covariance, lightness kept within limits."""
     mean, spread = _statistics(structure)
     style_mean, style_spread = _statistics(style)
     light = float(_LUMA @ style_mean)
@@ -111,7 +111,7 @@ def _blurred(image: Floats, sigma: float) -> Floats:
 
 
 def _statistics(image: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean colour (3,) and covariance (3, 3), regular even where the image is of one colour."""
+    """Mean color (3,) and covariance (3, 3), regular even where the image is of one color."""
     sums, products = _moments(np.ascontiguousarray(image).reshape(-1, 3))
     count = image.size / 3
     mean = sums / count

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Loss, Seen, Training
-from unshortcut.methods.negatives.source import Negatives
+from unshortcut.methods.method import StepOutput, Seen, Training
+from unshortcut.negatives.source import Negatives
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
-from unshortcut.objectives.objective import AnyObjective
-from unshortcut.objectives.squared_distance import SquaredDistance
+from unshortcut.losses.loss import AnyLoss
+from unshortcut.losses.squared_distance import SquaredDistance
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class BYOLSettings(ContrastiveSettings):
     """Width of the embedding."""
     head_batch_norm: bool = True
     """Batch norm in the hidden layers of projector and predictor."""
-    objective: AnyObjective = SquaredDistance()  # noqa: RUF009 (frozen)
+    objective: AnyLoss = SquaredDistance()  # noqa: RUF009 (frozen)
     negatives: Negatives = ()
 
     def build(self, encoder: Encoder, training: Training | None = None) -> "BYOL":
@@ -63,26 +63,26 @@ class BYOL(ContrastiveMethod):
         """Encoder and projector, which share their parameters with this method."""
         return nn.Sequential(self.encoder, self.head)
 
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         views = [seen.views[name] for name in self.settings.query_views]
         # Each view alone, and not joined: batch statistics are those of one view, as published.
         projections = [self.head(self.encoder(view)) for view in views]  # (N, D) each
         predictions = [F.normalize(self.predictor(one), dim=1) for one in projections]
         if self.starts_step:
             self.slow_network.update(self.network, self.momentum())
-        targets = [self.encode_negatives(view) for view in reversed(views)]
+        targets = [self.encode_keys(view) for view in reversed(views)]
 
         losses, positive = self.compare(torch.cat(predictions), torch.cat(targets), seen.views)
         embeddings = F.normalize(torch.cat(projections).detach(), dim=1)
         figures = {"positive_similarity": positive.detach().mean()}
-        return Loss(len(views) * losses.mean(), embeddings, figures)
+        return StepOutput(len(views) * losses.mean(), embeddings, figures)
 
     def momentum(self) -> float:
         """1 − (1 − τ)(1 + cos(πk/K))/2 at step k of K."""
         return 1 - (1 - self.settings.momentum) * (1 + math.cos(math.pi * self.progress)) / 2
 
     @torch.no_grad()
-    def encode_negatives(self, images: Tensor) -> Tensor:
+    def encode_keys(self, images: Tensor) -> Tensor:
         """By the slow copy: (N, 3, H, W) to unit embeddings (N, D)."""
         return F.normalize(self.slow_network(images), dim=1)
 

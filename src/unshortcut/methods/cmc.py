@@ -1,8 +1,8 @@
-"""CMC: an image's lightness and its colour, told by two networks, must agree (Tian et al.).
+"""CMC: an image's lightness and its color, told by two networks, must agree (Tian et al.).
 
 The step, in order: encode the L and the ab channels of one view, each by its own network; compare
 each with the image's row in the bank of the other, the positive, and with rows drawn at random;
-after the backward pass, move both banks' rows of the batch towards the new embeddings.
+after the backward pass, move both banks' rows of the batch toward the new embeddings.
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from torch.nn import functional as F
 from unshortcut.distributed import gather
 from unshortcut.errors import UsageError
 from unshortcut.methods.insdis import positions
-from unshortcut.methods.method import Loss, Method, MethodSettings, Seen, Training
+from unshortcut.methods.method import StepOutput, Method, MethodSettings, Seen, Training
 from unshortcut.models.bank import MemoryBank
-from unshortcut.models.colour_split import ColourSplit
+from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
-from unshortcut.objectives.info_nce import InfoNCE
-from unshortcut.objectives.objective import AnyObjective
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
 from unshortcut.randomness import torch_seed
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.augmented import Augmented
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
 
 
 @dataclass(frozen=True)
 class CMCSettings(MethodSettings):
     """CMC as PyContrast has it, by default: linear heads and the loss of InfoNCE.
 
-    Colours are those of Lab, as in the CMC paper; PyContrast itself takes the alike YDbDr.
+    Colors are those of Lab, as in the CMC paper; PyContrast itself takes the alike YDbDr.
     """
 
     name = "cmc"
@@ -45,12 +45,12 @@ class CMCSettings(MethodSettings):
     """How many rows of the banks are drawn each step as negatives, for all queries together."""
     bank_momentum: Annotated[float, Field(ge=0, le=1)] = 0.5
     """The share that a row of a bank keeps when its image is seen again."""
-    objective: AnyObjective = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
+    objective: AnyLoss = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
 
     def build(self, encoder: Encoder, training: Training | None = None) -> "CMC":
         return CMC(encoder, self, training)
 
-    def view_makers(self) -> dict[str, ViewMaker]:
+    def view_transforms(self) -> dict[str, ViewTransform]:
         return {"query": Augmented()}
 
 
@@ -64,13 +64,13 @@ class CMC(Method):
     def __init__(
         self, encoder: Encoder, settings: CMCSettings, training: Training | None = None
     ) -> None:
-        if not isinstance(encoder.model, ColourSplit):
+        if not isinstance(encoder.model, ColorSplit):
             raise UsageError(
-                "method cmc contrasts lightness with colour: set encoder.colour_split to true"
+                "method cmc contrasts lightness with color: set encoder.color_split to true"
             )
         super().__init__(encoder, training)
         self.settings = settings
-        plan = self.training_plan
+        plan = self.training_context
         self.heads = nn.ModuleList(
             MLPHead(
                 encoder.dim // 2, 0, settings.dim, layers=1, batch_norm=settings.head_batch_norm
@@ -84,21 +84,21 @@ class CMC(Method):
         self._pending: tuple[Tensor, Tensor, Tensor] | None = None
 
     @property
-    def networks(self) -> ColourSplit:
+    def networks(self) -> ColorSplit:
         """The two networks in the encoder."""
-        return cast(ColourSplit, self.encoder.model)
+        return cast(ColorSplit, self.encoder.model)
 
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         index = positions(seen)
-        lightness, colour = self.embed_parts(seen.views["query"])  # (N, D) each
-        of_lightness, of_colour = (cast(MemoryBank, bank) for bank in self.banks)
-        drawn = of_colour.draw(self.settings.bank_negatives, self.step_generator("bank"))  # (K,)
-        first, one = self._compare(lightness, of_colour, index, drawn)
-        second, other = self._compare(colour, of_lightness, index, drawn)
+        lightness, color = self.embed_parts(seen.views["query"])  # (N, D) each
+        of_lightness, of_color = (cast(MemoryBank, bank) for bank in self.banks)
+        drawn = of_color.draw(self.settings.bank_negatives, self.step_generator("bank"))  # (K,)
+        first, one = self._compare(lightness, of_color, index, drawn)
+        second, other = self._compare(color, of_lightness, index, drawn)
 
-        self._pending = (index, lightness.detach(), colour.detach())
+        self._pending = (index, lightness.detach(), color.detach())
         figures = {"positive_similarity": torch.cat([one, other]).detach().mean()}
-        return Loss((first + second).mean(), self._join(lightness, colour).detach(), figures)
+        return StepOutput((first + second).mean(), self._join(lightness, color).detach(), figures)
 
     def after_backward(self) -> None:
         if self._pending is not None:
@@ -112,12 +112,12 @@ class CMC(Method):
         return self._join(*self.embed_parts(images))
 
     def embed_parts(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Unit embeddings of lightness and of colour, (N, D) each."""
-        lightness, colour = (
+        """Unit embeddings of lightness and of color, (N, D) each."""
+        lightness, color = (
             F.normalize(head(features), dim=1)
             for head, features in zip(self.heads, self.networks.parts(images), strict=True)
         )
-        return lightness, colour
+        return lightness, color
 
     def _compare(
         self, queries: Tensor, bank: MemoryBank, index: Tensor, drawn: Tensor
@@ -127,5 +127,5 @@ class CMC(Method):
         return self.settings.objective(positive, [queries @ bank.read(drawn).T]), positive
 
     @staticmethod
-    def _join(lightness: Tensor, colour: Tensor) -> Tensor:
-        return torch.cat([lightness, colour], dim=1) / 2**0.5
+    def _join(lightness: Tensor, color: Tensor) -> Tensor:
+        return torch.cat([lightness, color], dim=1) / 2**0.5

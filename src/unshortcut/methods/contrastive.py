@@ -10,12 +10,12 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method, MethodSettings, Training
-from unshortcut.methods.negatives.alpha import WeighedSettings
-from unshortcut.methods.negatives.source import Contrast, Negatives, Sources, view_makers_of
+from unshortcut.negatives.alpha import WeighedSettings
+from unshortcut.negatives.source import Contrast, Negatives, Sources, view_transforms_of
 from unshortcut.models.encoder import Encoder
-from unshortcut.objectives.objective import AnyObjective, Contrastive
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.augmented import Augmented
+from unshortcut.losses.loss import AnyLoss, Contrastive
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
 
 
 class ContrastiveSettings(MethodSettings):
@@ -26,16 +26,16 @@ class ContrastiveSettings(MethodSettings):
     has_spaces: ClassVar[bool] = False
     """Whether queries are compared in several spaces, with a key each."""
     dim: int
-    objective: AnyObjective
+    objective: AnyLoss
     negatives: Negatives
 
-    def view_makers(self) -> dict[str, ViewMaker]:
-        asked = view_makers_of(self.negatives, self.query_views)
+    def view_transforms(self) -> dict[str, ViewTransform]:
+        asked = view_transforms_of(self.negatives, self.query_views)
         return {"query": Augmented(), "key": Augmented(), **asked}
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
         present = [source for source in self.negatives if not source.absent]
-        if isinstance(self.objective, Contrastive) and not present:
+        if isinstance(self.objective, ContrastiveLoss) and not present:
             raise UsageError(
                 f"method.negatives is empty, or every alpha in it is 0: {self.objective.name} has "
                 "nothing to tell a positive from"
@@ -62,7 +62,7 @@ class ContrastiveMethod(Method):
     ) -> None:
         super().__init__(encoder, training)
         self.settings = settings
-        self.sources = self.build_sources(self.training_plan.seed)
+        self.sources = self.build_sources(self.training_context.seed)
 
     def build_sources(self, seed: int) -> Sources:
         """The sources of negatives, in which random beginnings depend on the seed."""
@@ -72,7 +72,7 @@ class ContrastiveMethod(Method):
         return F.normalize(self.head(self.encoder(images)), dim=1)
 
     @abstractmethod
-    def encode_negatives(self, images: Tensor) -> Tensor:
+    def encode_keys(self, images: Tensor) -> Tensor:
         """Images (N, 3, H, W) to unit embeddings (N, D) as the positives are encoded."""
 
     def compare(
@@ -91,7 +91,7 @@ class ContrastiveMethod(Method):
             positives,
             self.settings.query_views,
             views,
-            self.encode_negatives,
+            self.encode_keys,
             self.settings.objective.weigh,
             self.step_generator,
             self.progress,

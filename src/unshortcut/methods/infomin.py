@@ -17,10 +17,10 @@ from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.models.batchnorm import running_statistics_kept, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.jigsaw import JigsawHead, cut
-from unshortcut.objectives.info_nce import InfoNCE
-from unshortcut.objectives.objective import AnyObjective
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.jigsaw import GRID, Jigsaw
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.jigsaw import GRID, Jigsaw
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class InfoMinSettings(MoCoSettings):
 
     name = "infomin"
 
-    objective: AnyObjective = InfoNCE(temperature=0.15)  # noqa: RUF009 (frozen)
+    objective: AnyLoss = InfoNCE(temperature=0.15)  # noqa: RUF009 (frozen)
     jigsaw_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Of the loss of the jigsaw query; that of the whole query has the rest. 0: no such branch."""
 
     def build(self, encoder: Encoder, training: Training | None = None) -> "InfoMin":
         return InfoMin(encoder, self, training)
 
-    def view_makers(self) -> dict[str, ViewMaker]:
-        jigsaw: dict[str, ViewMaker] = {"jigsaw": Jigsaw()} if self.jigsaw_weight else {}
-        return {**super().view_makers(), **jigsaw}
+    def view_transforms(self) -> dict[str, ViewTransform]:
+        jigsaw: dict[str, ViewTransform] = {"jigsaw": Jigsaw()} if self.jigsaw_weight else {}
+        return {**super().view_transforms(), **jigsaw}
 
 
 class InfoMin(MoCo):

@@ -2,7 +2,7 @@
 
 The step, in order: encode one view of each image; compare it with the image's own row of the
 bank, the positive, and with rows drawn at random; after the backward pass, move the rows of the
-batch towards the new embeddings.
+batch toward the new embeddings.
 """
 
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from torch import Tensor
 from unshortcut.distributed import gather
 from unshortcut.errors import UsageError
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Loss, Seen, Training
-from unshortcut.methods.negatives.source import (
+from unshortcut.methods.method import StepOutput, Seen, Training
+from unshortcut.negatives.source import (
     Contrast,
     Negatives,
     NegativeSource,
-    view_makers_of,
+    view_transforms_of,
 )
 from unshortcut.models.bank import MemoryBank
 from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
-from unshortcut.objectives.info_nce import InfoNCE
-from unshortcut.objectives.objective import AnyObjective
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
 from unshortcut.randomness import torch_seed
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.augmented import Augmented
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class InsDisSettings(ContrastiveSettings):
     """How many rows of the bank are drawn each step as negatives, for all queries together."""
     bank_momentum: Annotated[float, Field(ge=0, le=1)] = 0.5
     """The share that a row of the bank keeps when its image is seen again."""
-    objective: AnyObjective = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
+    objective: AnyLoss = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
     negatives: Negatives = ()
     """Sources of negatives besides the bank."""
 
     def build(self, encoder: Encoder, training: Training | None = None) -> "InsDis":
         return InsDis(encoder, self, training)
 
-    def view_makers(self) -> dict[str, ViewMaker]:
-        return {"query": Augmented(), **view_makers_of(self.negatives, self.query_views)}
+    def view_transforms(self) -> dict[str, ViewTransform]:
+        return {"query": Augmented(), **view_transforms_of(self.negatives, self.query_views)}
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
         if any(not source.absent for source in self.negatives):  # without them there is the bank
@@ -74,7 +74,7 @@ class InsDis(ContrastiveMethod):
         self.head = MLPHead(
             encoder.dim, 0, settings.dim, layers=1, batch_norm=settings.head_batch_norm
         )
-        plan = self.training_plan
+        plan = self.training_context
         bank = MemoryBank(plan.images, settings.dim, torch_seed(plan.seed, "bank"))
         self.sources.append(BankNegatives(bank, settings))
 
@@ -83,15 +83,15 @@ class InsDis(ContrastiveMethod):
         """The last of the sources."""
         return cast(BankNegatives, self.sources[-1])
 
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         queries = self.embed(seen.views["query"])  # (N, D)
         positives = self.bank.positives(positions(seen))  # (N, D)
         losses, positive = self.compare(queries, positives, seen.views)
         figures = {"positive_similarity": positive.detach().mean()}
-        return Loss(losses.mean(), queries.detach(), figures)
+        return StepOutput(losses.mean(), queries.detach(), figures)
 
     @torch.no_grad()
-    def encode_negatives(self, images: Tensor) -> Tensor:
+    def encode_keys(self, images: Tensor) -> Tensor:
         """By the encoder itself; its running statistics remain those of views."""
         with running_statistics_kept(self):
             return self.embed(images)

@@ -16,15 +16,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Loss, Seen, Training
+from unshortcut.methods.method import StepOutput, Seen, Training
 from unshortcut.methods.moco import MoCo, MoCoSettings
-from unshortcut.methods.negatives.other_keys import OtherKeysSettings
-from unshortcut.methods.negatives.queue import QueueSettings
-from unshortcut.methods.negatives.source import Contrast, Negatives, SpaceSources
+from unshortcut.negatives.other_keys import OtherKeysSettings
+from unshortcut.negatives.queue import QueueSettings
+from unshortcut.negatives.source import Contrast, Negatives, SpaceSources
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import SpaceHeads
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.leave_one_out import Lacking, Sharing
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.leave_one_out import Lacking, Sharing
 
 INVARIANT = "invariant"
 """The space that is always there, and comes first."""
@@ -32,7 +32,7 @@ INVARIANT = "invariant"
 
 @dataclass(frozen=True)
 class LooCSettings(MoCoSettings):
-    """LooC as published, by default: colour has a space of its own."""
+    """LooC as published, by default: color has a space of its own."""
 
     name = "looc"
     has_spaces: ClassVar[bool] = True
@@ -86,12 +86,12 @@ class LooCSettings(MoCoSettings):
         """The view that is the positive in a space."""
         return f"key_{space}" if self.spaces.get(space) else "key"
 
-    def view_makers(self) -> dict[str, ViewMaker]:
-        asked = super().view_makers()
+    def view_transforms(self) -> dict[str, ViewTransform]:
+        asked = super().view_transforms()
         if self.strategy == "add_one":
             return asked | self._add_one()
         drops = any(
-            isinstance(source, OtherKeysSettings) and source.equal_draws == "drop"
+            isinstance(source, OtherKeysSettings) and source.equal_params == "drop"
             for source in self.negatives
         )
         compares = tuple(self.designated.values()) if drops else ()
@@ -102,7 +102,7 @@ class LooCSettings(MoCoSettings):
             view: Sharing(shares=shares, compares=compares) for view, shares in keys.items()
         }
 
-    def _add_one(self) -> dict[str, ViewMaker]:
+    def _add_one(self) -> dict[str, ViewTransform]:
         everything = tuple(dict.fromkeys(n for names in self.spaces.values() for n in names))
         own = {"query": (), "key": ()} | {
             self.key_of(space): names for space, names in self.designated.items()
@@ -153,7 +153,7 @@ class LooC(MoCo):
         """(N, S, D), a unit row for each space."""
         return F.normalize(self.head(self.encoder(images)), dim=-1)
 
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         queries = self.embed_spaces(seen.views["query"])  # (N, S, D)
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
@@ -168,7 +168,7 @@ class LooC(MoCo):
         figures = {"positive_similarity": torch.stack(positives).mean()} | {
             f"loss_{space}": loss.detach() for space, loss in zip(self.spaces, losses, strict=True)
         }
-        return Loss(torch.stack(losses).mean(), _joined(queries.detach()), figures)
+        return StepOutput(torch.stack(losses).mean(), _joined(queries.detach()), figures)
 
     def _contrast(
         self, place: int, space: str, queries: Tensor, encoded: "_Encoded", seen: Seen
@@ -189,7 +189,7 @@ class LooC(MoCo):
             answers = [seen.facts[key][:, designated.index(space)] for key in others]
             facts = torch.stack(answers, dim=1).to(queries.device)
         embeddings = torch.stack([encoded[key][:, place] for key in others], dim=1)
-        return replace(contrast, other_keys=embeddings, equal_draws=facts)
+        return replace(contrast, other_keys=embeddings, equal_params=facts)
 
 
 class _Encoded:
@@ -207,7 +207,7 @@ class _Encoded:
         """Of the images (N, 3, H, W) of a view, known again by being the same tensor."""
         if id(images) not in self._known:
             # The images too: an id is that of one tensor only while it lives.
-            self._known[id(images)] = images, self._method.encode_negatives(images)
+            self._known[id(images)] = images, self._method.encode_keys(images)
         return self._known[id(images)][1]
 
 

@@ -12,17 +12,17 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from unshortcut.distributed import rank
-from unshortcut.methods.optimisation import (
-    OptimiserSettings,
+from unshortcut.methods.optimization import (
+    OptimizerSettings,
     ScheduleSettings,
-    build_optimiser,
+    build_optimizer,
     rate_factor,
     set_rate,
 )
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
-from unshortcut.views.maker import ViewMaker
+from unshortcut.views.transform import ViewTransform
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -32,7 +32,7 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 class Training:
     """What a method needs to know of its run besides its own settings."""
 
-    optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
     seed: int = 0
     mean: tuple[float, ...] = IMAGENET_MEAN
@@ -53,7 +53,7 @@ class MethodSettings(ABC):
         """The method around an encoder."""
 
     @abstractmethod
-    def view_makers(self) -> dict[str, ViewMaker]:
+    def view_transforms(self) -> dict[str, ViewTransform]:
         """The views that the method asks for, by name."""
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
@@ -74,7 +74,7 @@ class Seen:
     """What a method sees of a batch of N images."""
 
     views: Mapping[str, Tensor]
-    """Named, normalised views, (N, 3, H, W) each."""
+    """Named, normalized views, (N, 3, H, W) each."""
     index: Tensor | None = None
     """(N,) positions of the images in the data set, for methods that remember single images."""
     label: Tensor | None = None
@@ -84,7 +84,7 @@ class Seen:
 
 
 @dataclass
-class Loss:
+class StepOutput:
     """What one step gives: the loss, embeddings whose spread is watched, figures for the log."""
 
     loss: Tensor
@@ -97,35 +97,35 @@ class Loss:
 class Method(LightningModule, ABC):
     """Encoders and an objective. A batch is `{"views": {name: (N, 3, H, W)}, …}`.
 
-    Views of uint8 are scaled and normalised on the device; float views are taken as they are.
+    Views of uint8 are scaled and normalized on the device; float views are taken as they are.
     Randomness inside the model is keyed by (seed, batch, rank), so a resumed run repeats it.
     """
 
     batches_seen: Tensor
     pixel_scale: Tensor
     pixel_shift: Tensor
-    last: Loss
+    last: StepOutput
     """What the last training step gave."""
 
     def __init__(self, encoder: Encoder, training: Training | None) -> None:
         super().__init__()
-        self.training_plan = training or Training()
+        self.training_context = training or Training()
         self.encoder = encoder
-        encoder.expect(self.training_plan.mean, self.training_plan.std)
+        encoder.expect(self.training_context.mean, self.training_context.std)
         self.register_buffer("batches_seen", torch.zeros((), dtype=torch.long))
         shape = (1, 3, 1, 1)
-        scale = 255 * torch.tensor(self.training_plan.std).view(shape)
-        shift = torch.tensor(self.training_plan.mean).view(shape) * 255 / scale
+        scale = 255 * torch.tensor(self.training_context.std).view(shape)
+        shift = torch.tensor(self.training_context.mean).view(shape) * 255 / scale
         self.register_buffer("pixel_scale", 1 / scale, persistent=False)
         self.register_buffer("pixel_shift", shift, persistent=False)
 
     @abstractmethod
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         """The loss of a batch."""
 
     @abstractmethod
     def embed(self, images: Tensor) -> Tensor:
-        """Normalised images (N, 3, H, W) to unit rows (N, D) in the space of the objective."""
+        """Normalized images (N, 3, H, W) to unit rows (N, D) in the space of the objective."""
 
     @property
     def spaces(self) -> tuple[str, ...]:
@@ -137,12 +137,12 @@ class Method(LightningModule, ABC):
         return
 
     def forward(self, images: Tensor) -> Tensor:
-        """Features (N, dim) of normalised images: what is exported and probed."""
+        """Features (N, dim) of normalized images: what is exported and probed."""
         features: Tensor = self.encoder(images)
         return features
 
-    def normalise(self, view: Tensor) -> Tensor:
-        """uint8 (N, 3, H, W) to what the network sees; floats are taken as normalised already."""
+    def normalize(self, view: Tensor) -> Tensor:
+        """uint8 (N, 3, H, W) to what the network sees; floats are taken as normalized already."""
         if view.dtype != torch.uint8:
             return view
         scale, shift = self.pixel_scale, self.pixel_shift
@@ -150,25 +150,25 @@ class Method(LightningModule, ABC):
 
     def step_generator(self, purpose: str) -> torch.Generator:
         """Randomness of this batch that all ranks share."""
-        return torch_generator(self.training_plan.seed, int(self.batches_seen), purpose)
+        return torch_generator(self.training_context.seed, int(self.batches_seen), purpose)
 
     @property
     def progress(self) -> float:
-        """The share of the training that is done, in optimiser steps; 0 without a trainer."""
+        """The share of the training that is done, in optimizer steps; 0 without a trainer."""
         trainer = self._trainer
         if trainer is None:
             return 0.0
-        epochs = self.training_plan.schedule.epochs
+        epochs = self.training_context.schedule.epochs
         return min(trainer.global_step / (self._steps_per_epoch() * epochs), 1.0)
 
     @property
     def starts_step(self) -> bool:
-        """Whether this batch is the first whose gradient goes into the next optimiser step."""
+        """Whether this batch is the first whose gradient goes into the next optimizer step."""
         accumulated = self._trainer.accumulate_grad_batches if self._trainer else 1
         return int(self.batches_seen) % accumulated == 0
 
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
-        views = {name: self.normalise(view) for name, view in batch["views"].items()}
+        views = {name: self.normalize(view) for name, view in batch["views"].items()}
         facts = batch.get("facts", {})
         self.last = self.loss(Seen(views, batch.get("index"), batch.get("label"), facts))
         if self._trainer is not None:
@@ -177,12 +177,12 @@ class Method(LightningModule, ABC):
         return self.last.loss
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
-        seed = self.training_plan.seed
+        seed = self.training_context.seed
         torch.manual_seed(torch_seed(seed, int(self.batches_seen), rank(), "in-model"))
         # A function of the step, and not a scheduler with a state of its own to restore.
         step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
         set_rate(
-            self.trainer.optimizers[0], rate_factor(self.training_plan.schedule, step, per_epoch)
+            self.trainer.optimizers[0], rate_factor(self.training_context.schedule, step, per_epoch)
         )
 
     def _steps_per_epoch(self) -> int:
@@ -193,7 +193,7 @@ class Method(LightningModule, ABC):
         self.batches_seen += 1
 
     def configure_optimizers(self) -> Optimizer:
-        return build_optimiser(self, self.training_plan.optimiser)
+        return build_optimizer(self, self.training_context.optimizer)
 
 
 def method_of(module: LightningModule) -> Method:

@@ -14,18 +14,18 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Loss, Seen, Training
-from unshortcut.methods.negatives.queue import QueueSettings
-from unshortcut.methods.negatives.source import Negatives
+from unshortcut.methods.method import StepOutput, Seen, Training
+from unshortcut.negatives.queue import QueueSettings
+from unshortcut.negatives.source import Negatives
 from unshortcut.models.batchnorm import KeyShuffle, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
-from unshortcut.objectives.info_nce import InfoNCE
-from unshortcut.objectives.objective import AnyObjective
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.augmented import Augmented
-from unshortcut.views.makers.leave_one_out import Sharing
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
+from unshortcut.views.transforms.leave_one_out import Sharing
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class MoCoSettings(ContrastiveSettings):
     """Width of the embedding."""
     head_batch_norm: bool = False
     """Batch norm in the head, as in MoCo-v3; small encoders learn far sooner with it."""
-    objective: AnyObjective = InfoNCE(temperature=0.2)  # noqa: RUF009 (frozen)
+    objective: AnyLoss = InfoNCE(temperature=0.2)  # noqa: RUF009 (frozen)
     negatives: Negatives = (QueueSettings(),)
     batch_norm_groups: Annotated[int, Field(ge=1)] = 8
     """Groups of batch norm on each device, keys dealt between them; 1 leaves batch norm whole."""
@@ -52,9 +52,9 @@ class MoCoSettings(ContrastiveSettings):
     def build(self, encoder: Encoder, training: Training | None = None) -> "MoCo":
         return MoCo(encoder, self, training)
 
-    def view_makers(self) -> dict[str, ViewMaker]:
+    def view_transforms(self) -> dict[str, ViewTransform]:
         key = Sharing(shares=self.shared) if self.shared else Augmented()
-        return {**super().view_makers(), "key": key}
+        return {**super().view_transforms(), "key": key}
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
         super().check(images, sync_batch_norm)
@@ -100,18 +100,18 @@ class MoCo(ContrastiveMethod):
         """Encoder and head, which share their parameters with this method."""
         return nn.Sequential(self.encoder, self.head)
 
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         queries = self.embed(seen.views["query"])  # (N, D)
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
-        keys = self.encode_negatives(seen.views["key"])  # (N, D)
+        keys = self.encode_keys(seen.views["key"])  # (N, D)
 
         losses, positive = self.compare(queries, keys, seen.views)
         figures = {"positive_similarity": positive.detach().mean()}
-        return Loss(losses.mean(), queries.detach(), figures)
+        return StepOutput(losses.mean(), queries.detach(), figures)
 
     @torch.no_grad()
-    def encode_negatives(self, images: Tensor) -> Tensor:
+    def encode_keys(self, images: Tensor) -> Tensor:
         """As keys: (N, 3, H, W) to unit embeddings (N, …, D), dealt between groups and restored."""
         shuffle = KeyShuffle(
             len(images), self.settings.batch_norm_groups, self.step_generator("deal")

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Loss, Seen, Training
-from unshortcut.methods.negatives.batch import BatchSettings
-from unshortcut.methods.negatives.source import Negatives
+from unshortcut.methods.method import StepOutput, Seen, Training
+from unshortcut.negatives.batch import BatchSettings
+from unshortcut.negatives.source import Negatives
 from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
-from unshortcut.objectives.info_nce import InfoNCE
-from unshortcut.objectives.objective import AnyObjective
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SimCLRSettings(ContrastiveSettings):
     """Width of the embedding."""
     head_batch_norm: bool | Literal["hidden"] = True
     """Batch norm after both layers of the head, as in the official code, or after the hidden."""
-    objective: AnyObjective = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
+    objective: AnyLoss = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
     negatives: Negatives = (BatchSettings(),)
     negative_gradient: bool = False
     """Whether negatives that are images of their own (patch, texture) take a gradient too."""
@@ -52,15 +52,15 @@ class SimCLR(ContrastiveMethod):
             encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
         )
 
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         views = seen.views
         queries = self.embed(torch.cat([views["query"], views["key"]]))  # (2N, D)
         positives = queries.roll(len(queries) // 2, dims=0)  # the other view of each
         losses, positive = self.compare(queries, positives, views)
         figures = {"positive_similarity": positive.detach().mean()}
-        return Loss(losses.mean(), queries.detach(), figures)
+        return StepOutput(losses.mean(), queries.detach(), figures)
 
-    def encode_negatives(self, images: Tensor) -> Tensor:
+    def encode_keys(self, images: Tensor) -> Tensor:
         """By the encoder itself; its running statistics remain those of views."""
         learns = self.settings.negative_gradient and torch.is_grad_enabled()
         with torch.set_grad_enabled(learns), running_statistics_kept(self):

@@ -6,10 +6,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Loss, Method, MethodSettings, Seen, Training
+from unshortcut.methods.method import StepOutput, Method, MethodSettings, Seen, Training
 from unshortcut.models.encoder import Encoder
-from unshortcut.views.maker import ViewMaker
-from unshortcut.views.makers.augmented import Augmented
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class SupervisedSettings(MethodSettings):
     def build(self, encoder: Encoder, training: Training | None = None) -> "Supervised":
         return Supervised(encoder, training)
 
-    def view_makers(self) -> dict[str, ViewMaker]:
+    def view_transforms(self) -> dict[str, ViewTransform]:
         return {"query": Augmented()}
 
 
@@ -30,13 +30,13 @@ class Supervised(Method):
 
     def __init__(self, encoder: Encoder, training: Training | None = None) -> None:
         super().__init__(encoder, training)
-        classes, images = self.training_plan.classes, self.training_plan.images
+        classes, images = self.training_context.classes, self.training_context.images
         if classes is None and images is not None:
             raise UsageError("method supervised needs labels, and the data have none")
         # Without data there is nothing to classify, and the encoder can be asked all the same.
         self.classifier = None if classes is None else nn.Linear(encoder.dim, classes)
 
-    def loss(self, seen: Seen) -> Loss:
+    def loss(self, seen: Seen) -> StepOutput:
         if self.classifier is None or seen.label is None:
             raise UsageError(
                 "method supervised needs labels: Training(classes=…), and 'label' in a batch"
@@ -45,7 +45,7 @@ class Supervised(Method):
         logits = self.classifier(features)  # (N, classes)
         figures = {"accuracy": (logits.argmax(dim=1) == seen.label).float().mean()}
         embeddings = F.normalize(features.detach(), dim=1)
-        return Loss(F.cross_entropy(logits, seen.label), embeddings, figures)
+        return StepOutput(F.cross_entropy(logits, seen.label), embeddings, figures)
 
     def embed(self, images: Tensor) -> Tensor:
         """Unit features: the space in which the classifier draws its planes."""

@@ -37,7 +37,7 @@ class MemoryBank(nn.Module):
 
     @torch.no_grad()
     def update(self, index: Tensor, embeddings: Tensor, momentum: float) -> None:
-        """row ← normalise(momentum · row + (1 − momentum) · embedding) at the positions (N,).
+        """row ← normalize(momentum · row + (1 − momentum) · embedding) at the positions (N,).
 
         Of several embeddings (N, dim) for one position the last counts.
         """

@@ -1,7 +1,7 @@
 """Batch norm that does not leak which key belongs to which query.
 
 In one batch, statistics are a signature: a network can find the positive by them alone (He et
-al., MoCo, section 3.3). So queries are normalised in groups, and keys are dealt so that the group
+al., MoCo, section 3.3). So queries are normalized in groups, and keys are dealt so that the group
 of a key holds as few companions of its own query as can be.
 """
 
@@ -45,7 +45,7 @@ class SplitBatchNorm(_BatchNorm):
         groups = min(self.groups, len(input) // 2)
         if not self.training or groups < 2:
             return super().forward(input)
-        normalised = [
+        normalized = [
             F.batch_norm(
                 part,
                 self.running_mean,
@@ -61,7 +61,7 @@ class SplitBatchNorm(_BatchNorm):
         ]
         if self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-        return torch.cat(normalised)
+        return torch.cat(normalized)
 
 
 def split_batch_norm(network: nn.Module, groups: int) -> nn.Module:

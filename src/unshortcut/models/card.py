@@ -26,7 +26,7 @@ class Preprocessing(BaseModel):
     size: int = 224
     """Side of the square that the model sees."""
     crop_share: float = 0.875
-    """Side of the centre crop over the shorter side of the resized image."""
+    """Side of the center crop over the shorter side of the resized image."""
     mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
     std: tuple[float, float, float] = (0.229, 0.224, 0.225)
 

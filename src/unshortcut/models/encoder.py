@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from unshortcut.errors import UsageError, unknown
 from unshortcut.models.branches import Branched
-from unshortcut.models.colour_split import ColourSplit
+from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.hidden_layers import HiddenLayerSettings, WithHiddenLayers
 
 
@@ -24,8 +24,8 @@ class EncoderSettings(BaseModel):
     """Further arguments of `timm.create_model`, e.g. `{layers: [1, 1, 1, 1]}`."""
     small_stem: bool = False
     """For small images: a 3×3 convolution of stride 1 as the stem, and no max-pooling (ResNets)."""
-    colour_split: bool = False
-    """Two such networks, one for lightness and one for colour, each half of the features (CMC)."""
+    color_split: bool = False
+    """Two such networks, one for lightness and one for color, each half of the features (CMC)."""
     branches: int = Field(1, ge=1)
     """The last stage so many times over, on a shared trunk; features are joined (LooC++)."""
     hidden_layers: HiddenLayerSettings | None = None
@@ -34,14 +34,14 @@ class EncoderSettings(BaseModel):
     @property
     def plain(self) -> bool:
         """Whether it is a timm model as timm builds it."""
-        return not self.colour_split and self.branches == 1 and self.hidden_layers is None
+        return not self.color_split and self.branches == 1 and self.hidden_layers is None
 
 
 class Encoder(nn.Module):
     """Images (N, 3, H, W) to features (N, dim).
 
     `self.model` is the bare timm model, so its state dict loads into timm strictly; or what
-    `colour_split`, `branches` or `hidden_layers` make of such models. Weights are laid out
+    `color_split`, `branches` or `hidden_layers` make of such models. Weights are laid out
     channels-last, which nearly doubles the speed of small convolutions on CPUs.
     """
 
@@ -56,8 +56,8 @@ class Encoder(nn.Module):
         return features
 
     def expect(self, mean: Sequence[float], std: Sequence[float]) -> None:
-        """Say how images will be normalised, for an encoder that asks for their colours."""
-        if isinstance(self.model, ColourSplit):
+        """Say how images will be normalized, for an encoder that asks for their colors."""
+        if isinstance(self.model, ColorSplit):
             self.model.expect(mean, std)
 
     def feature_map(self, images: Tensor) -> Tensor:
@@ -78,10 +78,10 @@ def _create(settings: EncoderSettings) -> nn.Module:
     if settings.hidden_layers is not None:
         below = settings.model_copy(update={"hidden_layers": None})
         return WithHiddenLayers(_create(below), settings.hidden_layers)
-    if settings.colour_split and settings.branches > 1:
-        raise UsageError("encoder.colour_split and encoder.branches exclude each other")
-    if settings.colour_split:
-        return ColourSplit(_network(settings, channels=1), _network(settings, channels=2))
+    if settings.color_split and settings.branches > 1:
+        raise UsageError("encoder.color_split and encoder.branches exclude each other")
+    if settings.color_split:
+        return ColorSplit(_network(settings, channels=1), _network(settings, channels=2))
     networks = [_network(settings, channels=3) for _ in range(settings.branches)]
     return networks[0] if len(networks) == 1 else Branched(networks, settings.name)
 

@@ -41,7 +41,7 @@ def load_model(
 ) -> LoadedModel:
     """A model by its spec; `size`, `mean`, `std` and `crop` state its preprocessing.
 
-    They count where no card and no object does. `crop` is the side of the crop at the centre over
+    They count where no card and no object does. `crop` is the side of the crop at the center over
     the shorter side of the resized image.
 
     `classes` say that the output of an ONNX file or a module is the logits of these classes.

@@ -28,7 +28,7 @@ class LoadedModel:
     name: str
     preprocessing: Preprocessing
     features: Function
-    """Normalised images (N, 3, H, W) to (N, D), in eval mode, without gradients."""
+    """Normalized images (N, 3, H, W) to (N, D), in eval mode, without gradients."""
     fingerprint: str | None
     """Changes with weights and architecture; keys the caches. None: nothing is cached."""
     logits: Function | None = None
@@ -41,7 +41,7 @@ class LoadedModel:
     """Features and logits in one pass, where that costs less than the two."""
 
     def outputs(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Features (N, D) and, if it classifies, logits (N, C) of normalised images."""
+        """Features (N, D) and, if it classifies, logits (N, C) of normalized images."""
         if self.both is not None:
             return self.both(images)
         return self.features(images), self.logits and self.logits(images)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class MomentumCopy(nn.Module):
-    """A copy of a network, without gradients, that moves towards it a little each step.
+    """A copy of a network, without gradients, that moves toward it a little each step.
 
     Parameters follow; buffers (the running statistics of batch norm) are the copy's own, which
     runs in train mode as the original does.

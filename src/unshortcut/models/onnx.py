@@ -12,7 +12,7 @@ INSTALL = "install it with: pip install 'unshortcut[onnx]'"
 
 
 class OnnxModel:
-    """An ONNX file as a function from normalised images (N, 3, H, W) to its first output."""
+    """An ONNX file as a function from normalized images (N, 3, H, W) to its first output."""
 
     def __init__(self, path: Path) -> None:
         try:

@@ -25,7 +25,7 @@ class Bench:
     extract: Extract
     train: ImageSource
     tests: Mapping[str, ImageSource]
-    unlabelled: str | None
+    unlabeled: str | None
     """Why no classifier can be fitted and tested here, in words; None where one can."""
 
     def remembering(self) -> "Bench":
@@ -56,15 +56,15 @@ def bench(
     if not isinstance(tests, Mapping):
         tests = by_short_name(list(tests) or _default_tests(data))
     test_sources = {name: open_data(spec) for name, spec in tests.items()}
-    unlabelled = _unlabelled(str(data), train, test_sources)
-    if needs_labels and unlabelled is not None:
-        raise UsageError(unlabelled)
+    unlabeled = _unlabeled(str(data), train, test_sources)
+    if needs_labels and unlabeled is not None:
+        raise UsageError(unlabeled)
     shown = console or Console(stderr=True)
     return Bench(
         lambda source, name: features_of(loaded, source, name, shown, workers),
         train,
         test_sources,
-        unlabelled,
+        unlabeled,
     )
 
 
@@ -76,7 +76,7 @@ def features_of(
         return compute_features(model, source, workers=workers, on_progress=on_progress)
 
 
-def _unlabelled(data: str, train: ImageSource, tests: Mapping[str, ImageSource]) -> str | None:
+def _unlabeled(data: str, train: ImageSource, tests: Mapping[str, ImageSource]) -> str | None:
     """What lacks labels, or has others than the training data."""
     for name, source in [(data, train), *tests.items()]:
         if source.labels is None:

@@ -1,6 +1,6 @@
-"""Cross-validation of a linear readout where labelled images are few: no test set is needed.
+"""Cross-validation of a linear readout where labeled images are few: no test set is needed.
 
-Every image is held out once a repeat, and classified by a penalised softmax classifier that was
+Every image is held out once a repeat, and classified by a penalized softmax classifier that was
 fitted on the other folds. The penalty is a constant times the total variance of the features that
 the classifier is fitted on, so what is held out has no say in anything. To choose the penalty anew
 for each classifier, by folds within its training part, takes many times as long, and of so few
@@ -54,7 +54,7 @@ def held_out_hits(
         folds: (R, N), of `stratified_folds`; the same for all representations of the same images,
             so that their differences are paired.
     """
-    rows, truth = checked((features, labels), "labelled")
+    rows, truth = checked((features, labels), "labeled")
     if folds.ndim != 2 or folds.shape[1] != len(truth):
         raise UsageError(f"folds must be (R, {len(truth)}), not {folds.shape}")
     classes = int(truth.max()) + 1

@@ -101,7 +101,7 @@ def _compute(
     for batch, expected in zip(loader, wanted, strict=True):
         failures += batch["failures"]
         readable = batch["index"].numpy() == np.array(expected)  # the rest are replacements
-        images = normalise(batch["views"]["image"].to(model.device), model.preprocessing)
+        images = normalize(batch["views"]["image"].to(model.device), model.preprocessing)
         with torch.no_grad():
             features = model.features(images).float().flatten(1).cpu()
         if not torch.isfinite(features).all():
@@ -125,8 +125,8 @@ def _judge(bad: int, count: int, most_bad: float, failures: list[tuple[str, str]
     warnings.warn(f"{said}; they are left out", stacklevel=2)
 
 
-def normalise(images: torch.Tensor, preprocessing: Preprocessing) -> torch.Tensor:
-    """uint8 (N, 3, H, W) to the normalised floats that a model takes."""
+def normalize(images: torch.Tensor, preprocessing: Preprocessing) -> torch.Tensor:
+    """uint8 (N, 3, H, W) to the normalized floats that a model takes."""
     mean = torch.tensor(preprocessing.mean, device=images.device).view(1, 3, 1, 1)
     std = torch.tensor(preprocessing.std, device=images.device).view(1, 3, 1, 1)
     return (images.float() / 255 - mean) / std

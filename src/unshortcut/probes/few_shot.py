@@ -3,7 +3,7 @@
 LooC, section 4: all classes at once, several trials that draw their shots anew, and Student's 95 %
 interval of the mean over trials. Two solvers:
 
-- `exact` is the minimum of the L2-penalised cross-entropy, with a penalty that grows with the
+- `exact` is the minimum of the L2-penalized cross-entropy, with a penalty that grows with the
   variance of the shots, so that no rescaling of the features changes the result. It is the same in
   every trial: chosen on a held-out part of so few shots, it did worse.
 - `adam` is the paper's (LooC, appendix D): 250 iterations of Adam on all shots, at a rate of 0.03.
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from unshortcut.errors import UsageError
 from unshortcut.probes.linear import linear_accuracy
-from unshortcut.probes.matrices import Labelled, checked
+from unshortcut.probes.matrices import Labeled, checked
 from unshortcut.probes.protocols import Protocol, run_protocol
 from unshortcut.randomness import generator, torch_seed
 
@@ -33,14 +33,14 @@ ADAM = Protocol(
     batch_size=2**31,
     epochs=250,
     drops=(250,),
-    optimiser="adam",
+    optimizer="adam",
 )
 """All shots are one batch, so an epoch is an iteration; the rate never drops."""
 
 
 def few_shot_accuracy(
-    train: Labelled,
-    tests: Mapping[str, Labelled],
+    train: Labeled,
+    tests: Mapping[str, Labeled],
     shots: Sequence[int],
     *,
     classes: Sequence[str] | None = None,
@@ -61,7 +61,7 @@ def few_shot_accuracy(
     for number, count in enumerate(shots):
         outcomes = []
         for trial in range(trials):
-            chosen = draw_shots(labels, count, seed, trial)
+            chosen = sample_shots(labels, count, seed, trial)
             few = features[chosen], labels[chosen]
             draw = torch_seed("few-shot", seed, trial)
             outcomes.append(_SOLVERS[solver](few, tests, len(classes), draw))
@@ -71,7 +71,7 @@ def few_shot_accuracy(
     return results
 
 
-def draw_shots(labels: Tensor, shots: int, seed: int, trial: int) -> Tensor:
+def sample_shots(labels: Tensor, shots: int, seed: int, trial: int) -> Tensor:
     """(K * shots,) positions in labels (N,), class by class; 5 shots are the first 5 of 10.
 
     Every class of 0 to the highest label has at least that many images.
@@ -83,7 +83,7 @@ def draw_shots(labels: Tensor, shots: int, seed: int, trial: int) -> Tensor:
 
 
 def _exact(
-    few: tuple[Tensor, Tensor], tests: Mapping[str, Labelled], classes: int, draw: int
+    few: tuple[Tensor, Tensor], tests: Mapping[str, Labeled], classes: int, draw: int
 ) -> dict[str, float]:
     features, _ = few
     unit = float(features.double().var(0, correction=0).sum()) / classes or 1.0
@@ -99,7 +99,7 @@ def _exact(
 
 
 def _adam(
-    few: tuple[Tensor, Tensor], tests: Mapping[str, Labelled], classes: int, draw: int
+    few: tuple[Tensor, Tensor], tests: Mapping[str, Labeled], classes: int, draw: int
 ) -> dict[str, float]:
     return run_protocol(ADAM, few, tests, seed=draw, classes=classes)
 

@@ -1,4 +1,4 @@
-"""Weighted nearest-neighbour classification of frozen features (Wu et al. 2018, InstDisc; DINO)."""
+"""Weighted nearest-neighbor classification of frozen features (Wu et al. 2018, InstDisc; DINO)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from unshortcut.errors import UsageError
 from unshortcut.probes.matrices import Features, Labels, accuracy, checked, checked_features
 
-NEIGHBOURS = (1, 5, 20, 200)
+NEIGHBORS = (1, 5, 20, 200)
 TEMPERATURE = 0.07
 
 QUERIES = 1024
@@ -24,7 +24,7 @@ def knn_accuracy(
     test_features: Features,
     test_labels: Labels,
     *,
-    k: Sequence[int] = NEIGHBOURS,
+    k: Sequence[int] = NEIGHBORS,
     temperature: float = TEMPERATURE,
     weighted: bool = True,
 ) -> dict[int, float]:
@@ -46,7 +46,7 @@ def knn_predict(
     train_labels: Labels,
     test_features: Features,
     *,
-    k: Sequence[int] = NEIGHBOURS,
+    k: Sequence[int] = NEIGHBORS,
     temperature: float = TEMPERATURE,
     weighted: bool = True,
 ) -> dict[int, Tensor]:
@@ -57,8 +57,8 @@ def knn_predict(
         raise UsageError(
             f"the train features have {bank.shape[1]} dimensions, the test's {queries.shape[1]}"
         )
-    neighbours = _neighbours(bank, queries, min(max(k, default=0), len(bank)))
-    return _vote(neighbours, labels, k, temperature, weighted)
+    neighbors = _neighbors(bank, queries, min(max(k, default=0), len(bank)))
+    return _vote(neighbors, labels, k, temperature, weighted)
 
 
 def knn_votes(
@@ -73,9 +73,9 @@ def knn_votes(
     """(M, K): the share of the weighted votes that each class has; see `knn_accuracy`."""
     bank, labels = checked((train_features, train_labels), "train", classes)
     queries = checked_features(features, "test")
-    neighbours = _neighbours(bank, queries, min(k, len(bank)))
+    neighbors = _neighbors(bank, queries, min(k, len(bank)))
     parts = [
-        _votes(similarity, labels[index], classes, temperature) for similarity, index in neighbours
+        _votes(similarity, labels[index], classes, temperature) for similarity, index in neighbors
     ]
     votes = torch.cat(parts)
     return votes / votes.sum(dim=1, keepdim=True)
@@ -85,7 +85,7 @@ def choose_k(
     features: Features,
     labels: Labels,
     *,
-    k: Sequence[int] = NEIGHBOURS,
+    k: Sequence[int] = NEIGHBORS,
     temperature: float = TEMPERATURE,
     weighted: bool = True,
 ) -> tuple[int, dict[int, float]]:
@@ -96,18 +96,18 @@ def choose_k(
     bank, classes = checked((features, labels), "train")
     if len(bank) < 2:
         raise UsageError("choosing k needs at least 2 training samples")
-    neighbours = _neighbours(bank, bank, min(max(k, default=0), len(bank) - 1), leave_out=True)
-    predictions = _vote(neighbours, classes, k, temperature, weighted)
+    neighbors = _neighbors(bank, bank, min(max(k, default=0), len(bank) - 1), leave_out=True)
+    predictions = _vote(neighbors, classes, k, temperature, weighted)
     scores = {count: accuracy(predicted, classes) for count, predicted in predictions.items()}
     return max(sorted(scores), key=scores.__getitem__), scores
 
 
-def _neighbours(
+def _neighbors(
     bank: Tensor, queries: Tensor, k: int, leave_out: bool = False
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Similarities and bank indices (q, k), best first, a chunk of queries at a time.
 
-    With `leave_out` the queries are the bank, and none is its own neighbour. Memory does not grow
+    With `leave_out` the queries are the bank, and none is its own neighbor. Memory does not grow
     with the bank: the best of each part of it are merged with the best so far.
     """
     for first in range(0, len(queries), QUERIES):
@@ -128,7 +128,7 @@ def _neighbours(
 
 
 def _vote(
-    neighbours: Iterator[tuple[Tensor, Tensor]],
+    neighbors: Iterator[tuple[Tensor, Tensor]],
     labels: Tensor,
     k: Sequence[int],
     temperature: float,
@@ -141,7 +141,7 @@ def _vote(
         raise UsageError(f"the temperature must be above 0, not {temperature}")
     classes = int(labels.max()) + 1
     predicted: dict[int, list[Tensor]] = {count: [] for count in k}
-    for similarity, index in neighbours:
+    for similarity, index in neighbors:
         voted = labels[index]
         for count, parts in predicted.items():
             near = similarity[:, :count] if weighted else torch.zeros_like(similarity[:, :count])
@@ -150,8 +150,8 @@ def _vote(
 
 
 def _votes(similarity: Tensor, voted: Tensor, classes: int, temperature: float) -> Tensor:
-    """(q, K): the votes of neighbours (q, k), best first, for their classes (q, k)."""
-    # Relative to the best neighbour: the same winner, and no overflow at low temperatures.
+    """(q, K): the votes of neighbors (q, k), best first, for their classes (q, k)."""
+    # Relative to the best neighbor: the same winner, and no overflow at low temperatures.
     weight = ((similarity - similarity[:, :1]) / temperature).exp()
     votes = weight.new_zeros(len(weight), classes)
     return votes.scatter_add_(1, voted, weight)

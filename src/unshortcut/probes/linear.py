@@ -10,7 +10,7 @@ setting (eta, wd) stands here for the exact minimum of
     cross-entropy + wd / 2 |w|^2 + 1 / (2 T(eta)) |w - w_0|^2,     w_0 ~ N(0, 0.01) by seed,
 
 which has no step that could be too large: rates at which SGD diverges are weak penalties, no more.
-Features are centred and the bias is free, so a large common mean, which slows SGD down, does not
+Features are centered and the bias is free, so a large common mean, which slows SGD down, does not
 count: there the papers' SGD falls behind the probe, and catches up when the mean is subtracted.
 The settings are solved from the strongest penalty to the weakest, each from the one before, and
 all seeds side by side.
@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.probes.matrices import Features, Labelled, Labels, accuracy, checked
+from unshortcut.probes.matrices import Features, Labeled, Labels, accuracy, checked
 from unshortcut.probes.protocols import INIT_STD, MOCO
 from unshortcut.probes.solver import Basis, Problem, solve
 from unshortcut.randomness import generator, torch_generator
@@ -107,8 +107,8 @@ class LinearResult:
 
 
 def linear_accuracy(
-    train: Labelled,
-    tests: Mapping[str, Labelled],
+    train: Labeled,
+    tests: Mapping[str, Labeled],
     *,
     classes: int | None = None,
     learning_rates: Sequence[float] | None = None,
@@ -251,8 +251,8 @@ class _Fitter:
         pulls = [s.pulls(int(n)) for s, n in zip(settings, counts.tolist(), strict=True)]
         to_start, to_zero = starts.new_tensor(pulls).unbind(1)
         penalty = to_start + to_zero
-        centre = starts * (to_start / penalty)[:, None, None]
-        problem = Problem(self.coordinates, self.labels, seen / counts[:, None], penalty, centre)
+        center = starts * (to_start / penalty)[:, None, None]
+        problem = Problem(self.coordinates, self.labels, seen / counts[:, None], penalty, center)
         return solve(problem, self.basis.energy, guess, tolerance=TOLERANCE, max_passes=MAX_PASSES)
 
     def _start(self, seed: int) -> Tensor:

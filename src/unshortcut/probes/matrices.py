@@ -11,7 +11,7 @@ Features = Tensor | NDArray[np.floating]
 """(N, D), any floating type; tensors may be on any device."""
 Labels = Tensor | NDArray[np.integer]
 """(N,), 0 to K - 1."""
-Labelled = tuple[Features, Labels]
+Labeled = tuple[Features, Labels]
 
 
 def checked_features(features: Features, name: str, *, copies: bool = False) -> Tensor:
@@ -39,7 +39,7 @@ def checked_features(features: Features, name: str, *, copies: bool = False) -> 
 
 
 def checked(
-    data: Labelled, name: str, classes: int | None = None, *, copies: bool = False
+    data: Labeled, name: str, classes: int | None = None, *, copies: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Features and their labels as tensors on one device; labels are below `classes` if given."""
     features = checked_features(data[0], name, copies=copies)

@@ -55,7 +55,7 @@ class Probe(ABC):
 
     @abstractmethod
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
-        """Fit a readout on labelled training features and score it on each test set."""
+        """Fit a readout on labeled training features and score it on each test set."""
 
     def measure(
         self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]

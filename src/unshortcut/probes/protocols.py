@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from unshortcut.errors import unknown
-from unshortcut.probes.matrices import Labelled, accuracy, checked
+from unshortcut.probes.matrices import Labeled, accuracy, checked
 from unshortcut.randomness import torch_generator
 
 INIT_STD = 0.01
@@ -40,9 +40,9 @@ class Protocol:
     weight_decay: float = 0.0
     per_256: bool = False
     """The learning rate is stated for a batch of 256, and grows with the batch."""
-    optimiser: Literal["sgd", "lars", "adam"] = "sgd"
+    optimizer: Literal["sgd", "lars", "adam"] = "sgd"
     """LARS is on the weight alone, as MAE has it; for Adam `momentum` plays no part."""
-    normalised: bool = False
+    normalized: bool = False
     """A batch norm without affine comes before the classifier; ragged last batches are left out."""
 
     def rate(self, epoch: float) -> float:
@@ -66,8 +66,8 @@ MAE = Protocol(
     batch_size=16384,
     epochs=90,
     warmup_epochs=10,
-    optimiser="lars",
-    normalised=True,
+    optimizer="lars",
+    normalized=True,
 )
 PROTOCOLS = {protocol.name: protocol for protocol in (MOCO, NSN, LOOC, MAE)}
 
@@ -81,8 +81,8 @@ def protocol_named(name: str) -> Protocol:
 
 def run_protocol(
     protocol: Protocol,
-    train: Labelled,
-    tests: Mapping[str, Labelled],
+    train: Labeled,
+    tests: Mapping[str, Labeled],
     *,
     seed: int = 0,
     classes: int | None = None,
@@ -100,22 +100,22 @@ def run_protocol(
     held = {name: checked(test, name, classes) for name, test in tests.items()}
 
     head = _head(protocol, copies.shape[-1], classes, seed).to(features.device)
-    optimiser = _optimiser(protocol, head)
+    optimizer = _optimizer(protocol, head)
     batch_size = min(protocol.batch_size, len(labels))
     generator = torch_generator("linear protocol", "order", seed)
     head.train()
     for epoch in range(protocol.epochs):
         copy = copies[:, epoch % copies.shape[1]]
         batches = torch.randperm(len(labels), generator=generator).to(features.device)
-        ragged = len(labels) % batch_size and protocol.normalised
+        ragged = len(labels) % batch_size and protocol.normalized
         steps = batches[: len(labels) - ragged].split(batch_size)
         for step, batch in enumerate(steps):
-            for group in optimiser.param_groups:
+            for group in optimizer.param_groups:
                 group["lr"] = protocol.rate(epoch + step / len(steps))
             loss = F.cross_entropy(head(copy[batch]), labels[batch])
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
         if on_progress is not None:
             on_progress(epoch + 1, protocol.epochs)
 
@@ -132,16 +132,16 @@ def _head(protocol: Protocol, dimensions: int, classes: int, seed: int) -> nn.Se
     nn.init.zeros_(linear.bias)
     generator = torch_generator("linear protocol", "init", seed)
     nn.init.normal_(linear.weight, std=INIT_STD, generator=generator)
-    norm = nn.BatchNorm1d(dimensions, affine=False, eps=1e-6) if protocol.normalised else None
+    norm = nn.BatchNorm1d(dimensions, affine=False, eps=1e-6) if protocol.normalized else None
     return nn.Sequential(norm, linear) if norm else nn.Sequential(linear)
 
 
-def _optimiser(protocol: Protocol, head: nn.Sequential) -> torch.optim.Optimizer:
+def _optimizer(protocol: Protocol, head: nn.Sequential) -> torch.optim.Optimizer:
     weight, bias = head[-1].parameters()
     momentum, decay = protocol.momentum, protocol.weight_decay
-    if protocol.optimiser == "adam":
+    if protocol.optimizer == "adam":
         return torch.optim.Adam([weight, bias], protocol.rate(0), weight_decay=decay)
-    if protocol.optimiser == "sgd":
+    if protocol.optimizer == "sgd":
         return torch.optim.SGD([weight, bias], protocol.rate(0), momentum, weight_decay=decay)
     # Only the weight is adapted: LARS sets a bias's rate by its norm, and that starts at 0.
     groups = [{"params": [weight], "always_adapt": True}, {"params": [bias]}]

@@ -30,7 +30,7 @@ def probe(
 
     Args:
         model: a spec as in `load_model`, or a loaded model.
-        data: images, labelled unless the kind is `rotation`; the readout is fitted on its `train`
+        data: images, labeled unless the kind is `rotation`; the readout is fitted on its `train`
             split.
         kind: `linear`, `knn`, `rotation`, `fewshot` or another file of `probes/kinds`; or a probe
             of your own.

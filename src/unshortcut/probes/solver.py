@@ -1,6 +1,6 @@
-"""Many L2-penalised softmax classifiers on one feature matrix, solved side by side.
+"""Many L2-penalized softmax classifiers on one feature matrix, solved side by side.
 
-The features are centred and rotated onto their principal axes once (`Basis`). There the Hessian of
+The features are centered and rotated onto their principal axes once (`Basis`). There the Hessian of
 the loss is close to a diagonal matrix, which preconditions L-BFGS: it converges in a few dozen
 passes over the features whatever their scale and conditioning.
 
@@ -17,7 +17,7 @@ HISTORY = 8
 CHUNK = 2**22
 """Logits held at once, in numbers."""
 ROWS = 2**14
-"""Feature rows that are centred and rotated at once."""
+"""Feature rows that are centered and rotated at once."""
 RELATIVE_RANK = 1e-9
 """Axes with less than this part of the largest axis' energy are rounding, and are dropped."""
 
@@ -29,7 +29,7 @@ class Basis:
     mean: Tensor
     """(D,)"""
     axes: Tensor
-    """(D, A - 1), orthonormal columns; A - 1 is the rank of the centred features."""
+    """(D, A - 1), orthonormal columns; A - 1 is the rank of the centered features."""
     energy: Tensor
     """(A,): mean square of each coordinate over the training set."""
 
@@ -57,10 +57,10 @@ class Basis:
 
 @dataclass(frozen=True)
 class Problem:
-    """H classifiers; each minimises its own weighted cross-entropy plus its own penalty.
+    """H classifiers; each minimizes its own weighted cross-entropy plus its own penalty.
 
-    Head h minimises sum_n shares[h, n] * CE(weights[h] @ coordinates[n], labels[n])
-    + penalty[h] / 2 * |weights[h] - centre[h]|^2, where the bias is not penalised.
+    Head h minimizes sum_n shares[h, n] * CE(weights[h] @ coordinates[n], labels[n])
+    + penalty[h] / 2 * |weights[h] - center[h]|^2, where the bias is not penalized.
     """
 
     coordinates: Tensor
@@ -71,14 +71,14 @@ class Problem:
     """(H, N): what each sample counts for each head; rows sum to one."""
     penalty: Tensor
     """(H,)"""
-    centre: Tensor
+    center: Tensor
     """(H, K, A): where the penalty pulls to."""
 
     def evaluate(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Objective (H,) and gradient (H, K, A) at weights (H, K, A), in one pass by chunks."""
+        """Loss (H,) and gradient (H, K, A) at weights (H, K, A), in one pass by chunks."""
         heads, classes, axes = weights.shape
         flat = weights.reshape(heads * classes, axes)
-        offset = weights - self.centre
+        offset = weights - self.center
         pull = offset * self.penalty[:, None, None]
         pull[..., -1] = 0
         value = 0.5 * (pull * offset).sum((1, 2))
@@ -102,7 +102,7 @@ class Problem:
         """The Hessian's diagonal (H, 1, A) where all classes are equally likely, 1 / K each."""
         ridge = self.penalty[:, None].repeat(1, len(energy))
         ridge[:, -1] = 0
-        return (energy / self.centre.shape[1] + ridge)[:, None]
+        return (energy / self.center.shape[1] + ridge)[:, None]
 
 
 def solve(
@@ -177,8 +177,8 @@ def _tall_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
     """Energies (A - 1,) and axes (D, A - 1) by way of the (D, D) covariance."""
     covariance = torch.zeros(len(mean), len(mean), dtype=torch.float64, device=mean.device)
     for part in features.split(ROWS):
-        centred = part.float() - mean
-        covariance += centred.T @ centred
+        centered = part.float() - mean
+        covariance += centered.T @ centered
     energy, axes = torch.linalg.eigh(covariance / len(features))
     kept = _kept(energy)
     return energy[kept], axes[:, kept]
@@ -186,10 +186,10 @@ def _tall_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
 
 def _wide_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
     """The same by way of the (N, N) products of samples: far fewer where N is less than D."""
-    centred = (features.float() - mean).double()
-    energy, sides = torch.linalg.eigh(centred @ centred.T / len(features))
+    centered = (features.float() - mean).double()
+    energy, sides = torch.linalg.eigh(centered @ centered.T / len(features))
     kept = _kept(energy)
-    axes = centred.T @ sides[:, kept] / (len(features) * energy[kept]).sqrt()
+    axes = centered.T @ sides[:, kept] / (len(features) * energy[kept]).sqrt()
     return energy[kept], axes
 
 

@@ -50,12 +50,12 @@ def read_recipe(recipe: str | Path) -> dict[str, Any]:
 
 
 def to_mapping(recipe: Recipe) -> dict[str, Any]:
-    """The whole recipe as plain values, every default spelt out."""
+    """The whole recipe as plain values, every default spelled out."""
     return recipe.model_dump(mode="json")
 
 
 def to_yaml(recipe: Recipe) -> str:
-    """The whole recipe as YAML, every default spelt out."""
+    """The whole recipe as YAML, every default spelled out."""
     return yaml.safe_dump(to_mapping(recipe), sort_keys=False, allow_unicode=True)
 
 

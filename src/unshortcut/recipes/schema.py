@@ -8,14 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from unshortcut.discovery import find_all
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD, AnyMethod, Training
-from unshortcut.methods.optimisation import OptimiserSettings, ScheduleSettings
+from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.models.encoder import EncoderSettings
-from unshortcut.views.augmentation import AUGMENTATIONS, AnyAugmentation, Augmentation
+from unshortcut.augmentations.augmentation import AUGMENTATIONS, AnyAugmentation, Augmentation
 from unshortcut.views.plan import ViewPlan
 
 
 class Strict(BaseModel):
-    """Settings in which a misspelt key is an error."""
+    """Settings in which a misspelled key is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -28,7 +28,7 @@ class DataSettings(Strict):
     double: str | None = None
     """A copy of the data, as `unshortcut filter` makes it, that is trained on beside them."""
     batch_size: int = Field(256, ge=2)
-    """Images an optimiser step, over all devices and accumulated batches."""
+    """Images an optimizer step, over all devices and accumulated batches."""
     workers: int | None = Field(None, ge=0)
     """Processes that make views; by default as many as there are cores to spare."""
 
@@ -44,7 +44,7 @@ class ViewSettings(Strict):
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
     crop_share: float = Field(0.875, gt=0, le=1)
-    """In evaluation: the centre crop's side over the shorter side of the resized image."""
+    """In evaluation: the center crop's side over the shorter side of the resized image."""
 
     @model_validator(mode="before")
     @classmethod
@@ -85,7 +85,7 @@ class TrainingSettings(Strict):
     checkpoint_minutes: float = Field(10, gt=0)
     """A checkpoint at least so often, besides the one after each epoch."""
     checkpoint_steps: int | None = Field(None, ge=1)
-    """A checkpoint every so many optimiser steps as well."""
+    """A checkpoint every so many optimizer steps as well."""
     log_steps: int = Field(10, ge=1)
     knn_epochs: int = Field(10, ge=0)
     """kNN accuracy every so many epochs, and at the end, where there are labels; 0 for never."""
@@ -99,7 +99,7 @@ class PaperRow(Strict):
 
 
 class Recipe(Strict):
-    """All of a run: data, views, method, encoder, optimiser, schedule."""
+    """All of a run: data, views, method, encoder, optimizer, schedule."""
 
     summary: str = ""
     paper: PaperRow | None = None
@@ -108,7 +108,7 @@ class Recipe(Strict):
     views: ViewSettings
     encoder: EncoderSettings = EncoderSettings()
     method: AnyMethod
-    optimiser: OptimiserSettings = OptimiserSettings()
+    optimizer: OptimizerSettings = OptimizerSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     training: TrainingSettings = TrainingSettings()
 
@@ -125,11 +125,11 @@ class Recipe(Strict):
     def view_plan(self) -> ViewPlan:
         """The plan of the views that the method asks for."""
         views = self.views
-        return ViewPlan(self.method.view_makers(), views.augmentations, views.overrides)
+        return ViewPlan(self.method.view_transforms(), views.augmentations, views.overrides)
 
-    def training_plan(self, images: int | None = None, classes: int | None = None) -> Training:
+    def training_context(self, images: int | None = None, classes: int | None = None) -> Training:
         """What the method needs to know of the run, on data of so many images and classes."""
         views = self.views
         return Training(
-            self.optimiser, self.schedule, self.seed, views.mean, views.std, images, classes
+            self.optimizer, self.schedule, self.seed, views.mean, views.std, images, classes
         )

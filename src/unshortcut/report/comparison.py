@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unshortcut.audit.findings import Findings
-from unshortcut.audit.measurement import Metric
+from unshortcut.auditing.findings import Findings
+from unshortcut.measurements.measurement import Metric
 
 
 @dataclass(frozen=True)

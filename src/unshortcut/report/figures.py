@@ -12,7 +12,7 @@ import numpy as np
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from unshortcut.audit.plots import PALETTE
+from unshortcut.measuring.plots import PALETTE
 from unshortcut.report.formats import shortened
 
 _NAME, _LABEL = 44, 24
@@ -23,15 +23,15 @@ _TAG = re.compile(r"</?(?:extra|b|i)>|<br>")
 """What a template of a measurement may use; a name inside a template may, too, and only that."""
 
 
-def figure_json(figure: dict[str, Any], colours: Mapping[str, str]) -> Markup:
+def figure_json(figure: dict[str, Any], colors: Mapping[str, str]) -> Markup:
     """A figure as JSON to stand inside `<script type="application/json">`.
 
-    `colours` are those of the models, by what stands for them in the figure.
+    `colors` are those of the models, by what stands for them in the figure.
 
     Plotly reads a little HTML in every text (`<b>`, `<a href>`), so all text is escaped for it; a
     line feed becomes a new line. NaN and infinity become null, which Plotly leaves out.
     """
-    spoken = _Spoken(_short_labels(figure), colours)
+    spoken = _Spoken(_short_labels(figure), colors)
     layout = {"colorway": PALETTE, **figure.get("layout", {})}
     safe = _safe({"data": figure["data"], "layout": layout}, spoken)
     return htmlsafe_json_dumps(safe, allow_nan=False)
@@ -62,12 +62,12 @@ class _Spoken:
 
     short: Mapping[str, str]
     """For long labels."""
-    colours: Mapping[str, str]
-    """For what stands for the colours of models."""
+    colors: Mapping[str, str]
+    """For what stands for the colors of models."""
 
     def text(self, text: str, key: str) -> str:
         if key == "color":
-            text = self.colours.get(text, text)
+            text = self.colors.get(text, text)
         return _safe_text(self.short.get(text, text), key)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from unshortcut.audit.exhibits import Column
-from unshortcut.audit.measurement import Metric
+from unshortcut.measuring.exhibits import Column
+from unshortcut.measurements.measurement import Metric
 from unshortcut.data.tree import IMAGE_EXTENSIONS
 
 DASH = "–"

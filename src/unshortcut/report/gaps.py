@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unshortcut.audit.findings import Entry, Status
+from unshortcut.auditing.findings import Entry, Status
 
 
 @dataclass(frozen=True)

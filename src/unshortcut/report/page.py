@@ -8,7 +8,7 @@ from importlib.resources import files
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from unshortcut.audit.findings import Findings, Verdict
+from unshortcut.auditing.findings import Findings, Verdict
 from unshortcut.report.comparison import notes_of
 from unshortcut.report.environment import ENVIRONMENT
 from unshortcut.report.sections import public, section

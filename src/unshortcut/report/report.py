@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unshortcut.audit.findings import Findings
+from unshortcut.auditing.findings import Findings
 from unshortcut.files import write_text
 from unshortcut.report.comparison import headlines, notes_of
 from unshortcut.report.formats import DASH, interval_of, value_of

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from unshortcut.audit.exhibits import MODEL, Exhibit, Plot, Table
-from unshortcut.audit.findings import Entry, Findings
-from unshortcut.audit.measurement import Measurement
-from unshortcut.audit.plots import model_colours
+from unshortcut.measuring.exhibits import MODEL, Exhibit, Plot, Table
+from unshortcut.auditing.findings import Entry, Findings
+from unshortcut.measurements.measurement import Measurement
+from unshortcut.measuring.plots import model_colors
 from unshortcut.report.comparison import Row, notes_of, rows_of
 from unshortcut.report.environment import ENVIRONMENT
 from unshortcut.report.gaps import Gap, gaps
@@ -72,7 +72,7 @@ def section(findings: Findings, name: str) -> Section:
             has_plots = any(isinstance(exhibit, Plot) for exhibit in exhibits)
             template = ENVIRONMENT.get_template("exhibits.html.j2")
             shown = Markup(  # escaped by the template
-                template.render(exhibits=exhibits, colours=model_colours(findings.models))
+                template.render(exhibits=exhibits, colors=model_colors(findings.models))
             )
         except Exception as error:  # a stranger's measurement may raise anything
             rows, has_plots = (), False

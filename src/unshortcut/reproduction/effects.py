@@ -204,9 +204,9 @@ def slope(
     what: str, measure: str, places: Mapping[str, float], predicted: Sign | None = None
 ) -> Contrast:
     """The least-squares slope over the variants' places on an axis."""
-    centre = statistics.fmean(places.values())
-    spread = sum((place - centre) ** 2 for place in places.values())
-    weights = {variant: (place - centre) / spread for variant, place in places.items()}
+    center = statistics.fmean(places.values())
+    spread = sum((place - center) ** 2 for place in places.values())
+    weights = {variant: (place - center) / spread for variant, place in places.items()}
     return Contrast(what, measure, weights, predicted)
 
 

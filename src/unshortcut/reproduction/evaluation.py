@@ -1,4 +1,4 @@
-"""What the encoders of an experiment are measured on: labelled images, and sets to test on."""
+"""What the encoders of an experiment are measured on: labeled images, and sets to test on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,16 +28,16 @@ class Evaluation:
     transfer_data: Mapping[str, tuple[Data, Data]] = field(default_factory=dict)
     """By name: data that a readout is fitted on, and data that it is tested on."""
     readout: Data | None = None
-    """Labelled data that readouts are fitted on, where those that are trained on are not such."""
+    """Labeled data that readouts are fitted on, where those that are trained on are not such."""
     console: Console = field(default_factory=lambda: Console(stderr=True))
 
     @cached_property
     def train(self) -> ImageSource:
         """What readouts are fitted on."""
-        return open_data(self._labelled)
+        return open_data(self._labeled)
 
     @property
-    def _labelled(self) -> Data:
+    def _labeled(self) -> Data:
         return self.data if self.readout is None else self.readout
 
     @cached_property
@@ -45,7 +45,7 @@ class Evaluation:
         """Test sets by name.
 
         Of `shapes` its splits; of other data `test` (the split `test`, or else `val`) and
-        `texture`, a part of it that is texturised here; and whatever was given.
+        `texture`, a part of it that is texturized here; and whatever was given.
         """
         given = {name: open_data(spec) for name, spec in self.more_tests.items()}
         if isinstance(self.train, Shapes):
@@ -72,8 +72,8 @@ class Evaluation:
         return Shapes(split, size=train.size, seed=train.seed, palette=train.palette)
 
     def _test_split(self) -> ImageSource:
-        known = splits(self._labelled)
+        known = splits(self._labeled)
         for split in ("test", "val"):
             if split in known:
-                return open_data(self._labelled, split=split)
+                return open_data(self._labeled, split=split)
         raise UsageError("the data have no 'test' or 'val' split; give one with --test test=DATA")

@@ -2,7 +2,7 @@
 
 A setting that is at its default does not count, so a setting that the project gains later, with
 a default under which all stays as it was, changes no key. Should a default itself change, then
-`require_same` sees it: a run folder has every setting of its recipe spelt out.
+`require_same` sees it: a run folder has every setting of its recipe spelled out.
 """
 
 import hashlib

@@ -60,7 +60,7 @@ def reproduce(
         sets: changes to the recipe of all variants, `key=value`.
         values: other values of an axis, e.g. `{"alpha": ["0", "4"]}`.
         only: labels of variants, or parts of them, to which the experiment is limited.
-        readout: labelled data that readouts are fitted on, where `data` are not such.
+        readout: labeled data that readouts are fitted on, where `data` are not such.
         tests: further test sets with the same classes, by name; or others for the usual names.
         transfers: by name, data to fit a readout on and data to test it on.
         out: the folder for `result.json` and the plot, `reproduce/CLAIM` by default.

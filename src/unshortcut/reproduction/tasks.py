@@ -1,7 +1,7 @@
 """Tasks that an encoder may serve besides its classes: those that some augmentation destroys.
 
 Leave-one-out contrastive learning keeps what such a task needs. How an image was turned can be
-asked of any images; `shapes` also knows the colour of its objects, and where they stand.
+asked of any images; `shapes` also knows the color of its objects, and where they stand.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.reproduction.evaluation import Evaluation
 
-FACTORS = ("colour", "place")
+FACTORS = ("color", "place")
 """Labels of `shapes` that say nothing of the class."""
 
 
@@ -38,16 +38,16 @@ def objects(evaluation: Evaluation) -> Task:
 
 
 def factors(evaluation: Evaluation) -> list[Task]:
-    """`rotation` (LooC, table 1), and of `shapes` also `colour` and `place`."""
+    """`rotation` (LooC, table 1), and of `shapes` also `color` and `place`."""
     train, test = evaluation.train, evaluation.tests["test"]
     turns = Task("rotation", train, {"rotation": test})
     if not isinstance(train, Shapes) or not isinstance(test, Shapes):
         return [turns]
-    labelled = [
-        Task("linear", _labelled(train, factor), {factor: _labelled(test, factor)})
+    labeled = [
+        Task("linear", _labeled(train, factor), {factor: _labeled(test, factor)})
         for factor in FACTORS
     ]
-    return [turns, *labelled]
+    return [turns, *labeled]
 
 
 def transfers(evaluation: Evaluation) -> list[Task]:
@@ -58,7 +58,7 @@ def transfers(evaluation: Evaluation) -> list[Task]:
     ]
 
 
-def _labelled(source: Shapes, factor: str) -> Shapes:
+def _labeled(source: Shapes, factor: str) -> Shapes:
     """The same images with another label."""
     return Shapes(
         source.split,

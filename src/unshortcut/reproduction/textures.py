@@ -17,7 +17,7 @@ from unshortcut.progress import bar
 from unshortcut.randomness import generator
 
 IMAGES = 500
-"""Texturised images of a test set: synthesis is slow, and this many tell a few points apart."""
+"""Texturized images of a test set: synthesis is slow, and this many tell a few points apart."""
 SIDE, PATCH = 224, 96
 """Sides of a texture and of its example patches (NSN, 2.2); of smaller images in proportion."""
 _VERSION = 1  # raised when the same images would give other textures

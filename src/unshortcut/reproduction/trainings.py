@@ -14,7 +14,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.files import write_json
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretrain import pretrain
+from unshortcut.training.pretraining import pretrain
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Checkpoints: whole or absent, taken between optimiser steps, loaded as plain data."""
+"""Checkpoints: whole or absent, taken between optimizer steps, loaded as plain data."""
 
 import pickle
 import time
@@ -90,7 +90,7 @@ class Checkpointing(Callback):
 
 
 def after_step(trainer: Trainer, batch_idx: int) -> bool:
-    """Whether the batch has ended with an optimiser step, with no gradient half accumulated."""
+    """Whether the batch has ended with an optimizer step, with no gradient half accumulated."""
     last = batch_idx + 1 == trainer.num_training_batches
     return last or (batch_idx + 1) % trainer.accumulate_grad_batches == 0
 

@@ -12,7 +12,7 @@ from unshortcut.result import RESULT_FILE
 
 _README = """\
 A run of unshortcut. What lies here:
-  recipe.yaml            the recipe as run, every setting spelt out
+  recipe.yaml            the recipe as run, every setting spelled out
   run.json               data, versions, commit, devices
   log.jsonl              one JSON object a logged step: loss, rate, spread, kNN accuracy, speed
   tensorboard/           the same for TensorBoard

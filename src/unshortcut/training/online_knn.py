@@ -21,7 +21,7 @@ _BANK, _QUERIES, _K = 4000, 1000, 20
 
 @dataclass(frozen=True)
 class KnnData:
-    """Labelled images whose neighbours vote, and labelled images that are voted on."""
+    """Labeled images whose neighbors vote, and labeled images that are voted on."""
 
     bank: ImageSource
     queries: ImageSource
@@ -30,7 +30,7 @@ class KnnData:
 def knn_data(spec: str | ImageSource, train: ImageSource, seed: int) -> KnnData | None:
     """Parts of `train` and `val` that show progress; never the test split.
 
-    Without a labelled `val` split, a part of `train` is held out of the bank (the encoder, which
+    Without a labeled `val` split, a part of `train` is held out of the bank (the encoder, which
     sees no labels, trains on it all the same). None where there are no labels.
     """
     if train.labels is None:

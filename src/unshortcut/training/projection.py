@@ -14,7 +14,7 @@ from unshortcut.recipes.schema import Recipe
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretrain import build_method
+from unshortcut.training.pretraining import build_method
 
 
 def is_run(spec: str | Path) -> bool:

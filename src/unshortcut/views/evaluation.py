@@ -1,11 +1,11 @@
-"""The views of a frozen encoder: cropped at the centre or whole, nothing random."""
+"""The views of a frozen encoder: cropped at the center or whole, nothing random."""
 
 from dataclasses import dataclass
 
 from unshortcut.data.source import Image
-from unshortcut.views.augmentation import Array, Pipeline
-from unshortcut.views.augmentations.center_crop import CenterCrop
-from unshortcut.views.augmentations.resize import Resize
+from unshortcut.augmentations.augmentation import Array, Pipeline
+from unshortcut.augmentations.center_crop import CenterCrop
+from unshortcut.augmentations.resize import Resize
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class WholeView:
 
 @dataclass(frozen=True)
 class EvaluationView:
-    """Shorter side to `size / crop_share`, then the centre `size` × `size`."""
+    """Shorter side to `size / crop_share`, then the center `size` × `size`."""
 
     size: int
     crop_share: float = 0.875

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from unshortcut.data.loader import Views
 from unshortcut.data.source import Image
 from unshortcut.errors import UsageError, unknown
-from unshortcut.views.augmentation import Augmentation, Pipeline
-from unshortcut.views.maker import Making, ViewMakers
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline
+from unshortcut.views.transform import ViewContext, ViewTransforms
 
 
 class ViewPlan:
@@ -18,7 +18,7 @@ class ViewPlan:
 
     def __init__(
         self,
-        makers: ViewMakers,
+        makers: ViewTransforms,
         augmentations: Sequence[Augmentation],
         overrides: Mapping[str, Sequence[Augmentation]] | None = None,
     ) -> None:
@@ -42,21 +42,21 @@ class ViewPlan:
 
         `identity` names the image in its data set; (seed, epoch, index) is the key of all draws.
         """
-        making = Making(image, identity, (seed, epoch, index), self.pipelines)
+        making = ViewContext(image, identity, (seed, epoch, index), self.pipelines)
         for name, maker in self.makers.items():
-            draws = maker.draw(making, self.pipelines[name], making.generator(name))
-            making.draws[name] = draws
-        making.shrink = min(
-            maker.shrink(self.pipelines[name], making.draws[name])
+            draws = maker.draw(context, self.pipelines[name], context.generator(name))
+            context.draws[name] = draws
+        context.shrink = min(
+            maker.shrink(self.pipelines[name], context.draws[name])
             for name, maker in self.makers.items()
         )
         for name, maker in self.makers.items():
-            making.views[name] = maker.make(making, self.pipelines[name], making.draws[name])
+            context.views[name] = maker.make(context, self.pipelines[name], context.draws[name])
         told = {
-            name: maker.tell(making, self.pipelines[name], making.draws[name])
+            name: maker.tell(context, self.pipelines[name], context.draws[name])
             for name, maker in self.makers.items()
         }
-        return Views(making.views, {n: facts for n, facts in told.items() if facts is not None})
+        return Views(context.views, {n: facts for n, facts in told.items() if facts is not None})
 
     def copies(self) -> tuple[str, ...]:
         """The copies of the data set that views may be made from, each once."""

@@ -9,7 +9,7 @@ from PIL import ImageDraw, ImageFont
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.errors import RunError
 from unshortcut.randomness import generator
-from unshortcut.views.augmentation import Array
+from unshortcut.augmentations.augmentation import Array
 from unshortcut.views.plan import ViewPlan
 
 _GAP, _TITLE = 6, 22

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from unshortcut.data.shapes import COLOUR_NAMES, Shapes
+from unshortcut.data.shapes import COLOR_NAMES, Shapes
 from unshortcut.data.source import Array
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
@@ -22,15 +22,15 @@ EVALUATION = Evaluation(
 PREPROCESSING = Preprocessing(size=SIZE, crop_share=1.0, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
 
 _UPRIGHT = {
-    source.image(index).pixels().tobytes(): int(source.colour_labels[index])
+    source.image(index).pixels().tobytes(): int(source.color_labels[index])
     for source in SOURCES
     for index in range(len(source))
 }
-"""The colour of every image of these sources, by its pixels."""
+"""The color of every image of these sources, by its pixels."""
 
 
-def knows_colour(image: Array) -> Tensor:
-    return one_hot(torch.tensor(_turned_back(image)[1]), len(COLOUR_NAMES))
+def knows_color(image: Array) -> Tensor:
+    return one_hot(torch.tensor(_turned_back(image)[1]), len(COLOR_NAMES))
 
 
 def knows_turn(image: Array) -> Tensor:
@@ -51,13 +51,13 @@ def model_of(
 
 
 def _wide(known: Tensor) -> Tensor:
-    row = torch.zeros(len(COLOUR_NAMES))
+    row = torch.zeros(len(COLOR_NAMES))
     row[: len(known)] = known
     return row
 
 
 def _turned_back(image: Array) -> tuple[int, int]:
-    """By how many quarter turns an image is turned, and its colour; zeros for other images."""
+    """By how many quarter turns an image is turned, and its color; zeros for other images."""
     for turns in range(4):
         back = np.ascontiguousarray(np.rot90(image, -turns))
         if back.tobytes() in _UPRIGHT:

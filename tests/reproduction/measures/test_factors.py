@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reproduction.measures.oracles import EVALUATION, knows_colour, knows_turn, model_of
+from tests.reproduction.measures.oracles import EVALUATION, knows_color, knows_turn, model_of
 from unshortcut.data.shapes import Shapes
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measures import factors as module
@@ -13,14 +13,14 @@ from unshortcut.reproduction.measures.factors import Factors
 
 @pytest.mark.parametrize(
     ("knows", "known", "unknown"),
-    [(knows_colour, "colour", "rotation"), (knows_turn, "rotation", "colour")],
+    [(knows_color, "color", "rotation"), (knows_turn, "rotation", "color")],
 )
 def test_a_factor_is_told_by_an_encoder_that_knows_it_and_by_no_other(
     knows: object, known: str, unknown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "load_model", lambda run: model_of(knows))  # type: ignore[arg-type]
     found = Factors(seeds=1).take(Path("nowhere"), EVALUATION)
-    assert set(found) == {"rotation", "colour", "place"}
+    assert set(found) == {"rotation", "color", "place"}
     assert found[known] == 100
     assert found[unknown] < 40 and found["place"] < 40
 

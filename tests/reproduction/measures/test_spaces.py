@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reproduction.measures.oracles import EVALUATION, knows_colour, knows_turn, model_of
+from tests.reproduction.measures.oracles import EVALUATION, knows_color, knows_turn, model_of
 from tests.small import TINY_RECIPE
 from unshortcut.recipes.load import load_recipe, to_yaml
 from unshortcut.reproduction.measures import spaces as module
@@ -28,12 +28,12 @@ def run_of(recipe: dict[str, object], folder: Path) -> Path:
 def test_a_task_is_served_by_the_subsets_that_have_its_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    oracle = model_of(knows_colour, knows_turn, spaces=("color", "rotation"))
+    oracle = model_of(knows_color, knows_turn, spaces=("color", "rotation"))
     monkeypatch.setattr(module, "load_spaces", lambda run: oracle)
     found = Spaces(seeds=1).take(run_of(LOOC, tmp_path), EVALUATION)
-    assert found["colour@color"] == found["rotation@rotation"] == 100
-    assert found["colour@all"] == found["rotation@all"] == 100
-    assert found["colour@rotation"] < 40 and found["rotation@color"] < 40
+    assert found["color@color"] == found["rotation@rotation"] == 100
+    assert found["color@all"] == found["rotation@all"] == 100
+    assert found["color@rotation"] < 40 and found["rotation@color"] < 40
     assert {name.partition("@")[0] for name in found} >= {"test", "conflict", "sketch", "place"}
 
 
@@ -42,7 +42,7 @@ def test_a_run_without_spaces_has_none_of_the_figures(tmp_path: Path) -> None:
 
 
 def test_the_figures_of_a_subset_go_by_the_task() -> None:
-    figures = {"test": 1.0, "test@color": 2.0, "test@invariant+color": 3.0, "colour@color": 4.0}
-    assert of_subset(figures, "color") == {"test": 2.0, "colour": 4.0}
+    figures = {"test": 1.0, "test@color": 2.0, "test@invariant+color": 3.0, "color@color": 4.0}
+    assert of_subset(figures, "color") == {"test": 2.0, "color": 4.0}
     assert of_subset(figures, "invariant+color") == {"test": 3.0}
     assert of_subset(figures, None) == {"test": 1.0}

@@ -17,7 +17,7 @@ class DiffusionSettings:
     iterations: int = 20
     """More take out coarser texture; the papers also use 50."""
     kappa: float = 20.0
-    """Differences of grey levels well above it are edges, of 255."""
+    """Differences of gray levels well above it are edges, of 255."""
     gamma: float = 0.1
     """The share of a difference that flows in one iteration."""
     joint: bool = False

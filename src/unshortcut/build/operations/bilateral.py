@@ -1,4 +1,4 @@
-"""`bilateral`: each pixel becomes a mean of those neighbours that are alike in colour."""
+"""`bilateral`: each pixel becomes a mean of those neighbors that are alike in color."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +7,7 @@ import numpy as np
 
 from unshortcut.build.operation import Operation
 from unshortcut.data.source import Array
-from unshortcut.views.augmentations._filters import BilateralSettings
+from unshortcut.augmentations._filters import BilateralSettings
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`cartoon`: flat colours with black outlines."""
+"""`cartoon`: flat colors with black outlines."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +7,7 @@ import numpy as np
 
 from unshortcut.build.operation import Operation
 from unshortcut.data.source import Array
-from unshortcut.views.augmentations._filters import CartoonSettings
+from unshortcut.augmentations._filters import CartoonSettings
 
 
 @dataclass(frozen=True)

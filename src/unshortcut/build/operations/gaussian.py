@@ -8,7 +8,7 @@ import numpy as np
 from unshortcut.build.operation import Operation
 from unshortcut.data.source import Array
 from unshortcut.imaging.blur import gaussian_blur
-from unshortcut.views.augmentations._settings import as_range
+from unshortcut.augmentations._settings import as_range
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from unshortcut.build.operation import Operation
 from unshortcut.data.named import NAMES
 from unshortcut.data.open import DataSpec
 from unshortcut.data.source import Array
-from unshortcut.views.augmentations.texture_randomization import TextureRandomization
+from unshortcut.augmentations.texture_randomization import TextureRandomization
 
 
 @dataclass(frozen=True)
 class Stylized(Operation):
-    """Texture randomisation of every image, without a network or by AdaIN."""
+    """Texture randomization of every image, without a network or by AdaIN."""
 
     name: ClassVar[str] = "stylized"
 
@@ -24,7 +24,7 @@ class Stylized(Operation):
     styles: str | None = None
     """Style images: a folder, a tar file, shards or a name; None for procedural patterns."""
     adain: str | None = None
-    """A file of AdaIN weights, which then stylise instead of the transfer without a network."""
+    """A file of AdaIN weights, which then stylize instead of the transfer without a network."""
 
     def __post_init__(self) -> None:
         # Workers on a cluster start in folders of their own.

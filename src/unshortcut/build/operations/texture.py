@@ -1,4 +1,4 @@
-"""`texture`: an image's texture and nothing else of it, synthesised from two of its patches."""
+"""`texture`: an image's texture and nothing else of it, synthesized from two of its patches."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -8,12 +8,12 @@ from pydantic import Field
 
 from unshortcut.build.operation import Operation
 from unshortcut.data.source import Array
-from unshortcut.imaging.synthesis import example_patches, synthesise
+from unshortcut.imaging.synthesis import example_patches, synthesize_texture
 
 
 @dataclass(frozen=True)
 class Texture(Operation):
-    """A square texture out of the centre and a random place of the image (NSN, 2.2)."""
+    """A square texture out of the center and a random place of the image (NSN, 2.2)."""
 
     name: ClassVar[str] = "texture"
 
@@ -24,4 +24,4 @@ class Texture(Operation):
 
     def apply(self, image: Array, rng: np.random.Generator) -> Array:
         patches = example_patches(image, rng, self.patch)
-        return synthesise(patches, self.size, self.size, seed=int(rng.integers(2**62)))
+        return synthesize_texture(patches, self.size, self.size, seed=int(rng.integers(2**62)))

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unshortcut.data.shapes.colours import Colour
+from unshortcut.data.shapes.colors import Color
 from unshortcut.data.shapes.noise import value_noise
 from unshortcut.data.shapes.textures import pattern
 
@@ -74,15 +74,15 @@ def stroke(points: NDArray[np.float64], size: int, width: float) -> Plane:
 
 
 @njit(cache=True, nogil=True)
-def paint_flat(canvas: Canvas, cover: Plane, colour: Colour) -> None:
-    """Lay one colour over the canvas where it is covered."""
+def paint_flat(canvas: Canvas, cover: Plane, color: Color) -> None:
+    """Lay one color over the canvas where it is covered."""
     size = len(canvas)
     for row in range(size):
         for column in range(size):
             c = cover[row, column]
             if c > 0:
                 for k in range(3):
-                    canvas[row, column, k] += c * (colour[k] - canvas[row, column, k])
+                    canvas[row, column, k] += c * (color[k] - canvas[row, column, k])
 
 
 @njit(cache=True, nogil=True)
@@ -93,11 +93,11 @@ def paint_texture(
     period: float,
     angle: float,
     origin: tuple[float, float],
-    colours: tuple[Colour, Colour],
+    colors: tuple[Color, Color],
 ) -> None:
     """Lay a texture over the canvas where it is covered.
 
-    `period` and `origin` are in units of the image; `colours` are the pattern's ground
+    `period` and `origin` are in units of the image; `colors` are the pattern's ground
     and its figure. The edge between them is one pixel soft.
     """
     size = len(canvas)
@@ -112,7 +112,7 @@ def paint_texture(
                 u, v = (cos * x + sin * y) / period, (cos * y - sin * x) / period
                 figure = min(max(pattern(kind, u, v) * pixels + 0.5, 0.0), 1.0)
                 for k in range(3):
-                    tone = colours[0][k] + figure * (colours[1][k] - colours[0][k])
+                    tone = colors[0][k] + figure * (colors[1][k] - colors[0][k])
                     canvas[row, column, k] += c * (tone - canvas[row, column, k])
 
 
@@ -123,9 +123,9 @@ def paint_background(
     weights: tuple[float, float, float],
     stretch: float,
     salt: int,
-    colours: tuple[Colour, Colour],
+    colors: tuple[Color, Color],
 ) -> None:
-    """Fill the canvas with soft irregular texture between two colours.
+    """Fill the canvas with soft irregular texture between two colors.
 
     `weights` mix a ramp across the image, clouds a quarter of it wide, and a grain that is
     `stretch` times longer than wide; the ramp and the grain run along `angle`.
@@ -144,4 +144,4 @@ def paint_background(
             # Averages crowd around the middle; spread them over the whole range again.
             mix = min(max((mix / total - 0.5) * 2.6 + 0.5, 0.0), 1.0)
             for k in range(3):
-                canvas[row, column, k] = colours[0][k] + mix * (colours[1][k] - colours[0][k])
+                canvas[row, column, k] = colors[0][k] + mix * (colors[1][k] - colors[0][k])

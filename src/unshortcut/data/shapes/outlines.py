@@ -11,7 +11,7 @@ Points = NDArray[np.float64]
 
 def placed(
     outline: Points,
-    centre: tuple[float, float],
+    center: tuple[float, float],
     radius: float,
     angle: float,
     stretch: float = 1.0,
@@ -20,13 +20,13 @@ def placed(
     """An outline moved to its place: (V, 2) points x, y in units of the image, y downwards.
 
     `stretch` is width over height relative to the outline's own; whatever it is, the points
-    stay within `radius` of `centre`. `angle` turns clockwise, in radians.
+    stay within `radius` of `center`. `angle` turns clockwise, in radians.
     """
     wide, high = radius * min(1.0, stretch), radius * min(1.0, 1.0 / stretch)
     if mirrored:
         wide = -wide
     matrix = ((wide * cos(angle), wide * sin(angle)), (-high * sin(angle), high * cos(angle)))
-    return outline @ np.array(matrix) + centre
+    return outline @ np.array(matrix) + center
 
 
 def wobbled(outline: Points, amount: float, waves: int, phase: float) -> Points:
@@ -47,10 +47,10 @@ def _outline(corners: Points | Sequence[tuple[float, float]], spacing: float = 0
     return np.concatenate(edges)
 
 
-def _arc(centre: tuple[float, float], radius: float, start: float, end: float) -> Points:
-    """An arc from one angle to another, in degrees anticlockwise from the right."""
+def _arc(center: tuple[float, float], radius: float, start: float, end: float) -> Points:
+    """An arc from one angle to another, in degrees counterclockwise from the right."""
     angle = np.radians(np.linspace(start, end, 24))
-    return np.asarray(centre) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray(center) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def _arrow() -> Points:

@@ -26,8 +26,8 @@ def paint(plan: Plan, split: str, size: int) -> NDArray[np.uint8]:
         canvas[:] = plan.pen.paper
         paint_flat(canvas, stroke(first.points, size, plan.pen.width), plan.pen.ink)
     elif split == "silhouette":
-        canvas[:] = np.mean(first.colours.background, axis=0)
-        paint_flat(canvas, fill(first.points, size), first.colours.object[1])
+        canvas[:] = np.mean(first.colors.background, axis=0)
+        paint_flat(canvas, fill(first.points, size), first.colors.object[1])
     elif split == "texture":
         _lay(canvas, np.ones((size, size), np.float32), first)
     else:
@@ -38,13 +38,13 @@ def paint(plan: Plan, split: str, size: int) -> NDArray[np.uint8]:
             ground.weights,
             ground.stretch,
             ground.salt,
-            first.colours.background,
+            first.colors.background,
         )
         for thing in plan.things:
             if plan.style is None:
                 _lay(canvas, fill(thing.points, size), thing)
             else:
-                paint_flat(canvas, fill(thing.points, size), thing.colours.object[1])
+                paint_flat(canvas, fill(thing.points, size), thing.colors.object[1])
     pixels = (canvas * 255 + 0.5).astype(np.uint8)
     if plan.style is not None:
         pixels = lay_texture(pixels, random_pattern(generator(plan.style, "style"), size, size))
@@ -65,5 +65,5 @@ def _lay(canvas: Canvas, cover: Plane, thing: Thing) -> None:
         laid.period,
         laid.angle,
         laid.origin,
-        thing.colours.object,
+        thing.colors.object,
     )

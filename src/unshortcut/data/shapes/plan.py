@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import exp, hypot, pi, radians, sqrt
 
-from unshortcut.data.shapes.colours import Colour, Colours, colour, throw_colours
+from unshortcut.data.shapes.colors import Color, Colors, color, throw_colors
 from unshortcut.data.shapes.dice import Dice
 from unshortcut.data.shapes.outlines import OUTLINES, SHAPE_NAMES, Points, placed, wobbled
 from unshortcut.randomness import generator
@@ -36,13 +36,13 @@ class Texture:
 
 @dataclass(frozen=True)
 class Thing:
-    """One object: its outline in place, its texture and its colours."""
+    """One object: its outline in place, its texture and its colors."""
 
     shape: int
-    centre: tuple[float, float]
+    center: tuple[float, float]
     points: Points
     texture: Texture
-    colours: Colours
+    colors: Colors
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Background:
 
 @dataclass(frozen=True)
 class Pen:
-    """How a sketch is drawn: line width in units of the image, colours of paper and line."""
+    """How a sketch is drawn: line width in units of the image, colors of paper and line."""
 
     width: float
-    paper: Colour
-    ink: Colour
+    paper: Color
+    ink: Color
 
 
 def factors(split: str, index: int) -> tuple[int, int, int]:
@@ -84,25 +84,25 @@ class Plan:
     pen: Pen | None
     """For a sketch, else None."""
     turns: int
-    """Quarter turns anticlockwise of the finished image."""
+    """Quarter turns counterclockwise of the finished image."""
     style: int | None
     """For the split `stylized`, the number of the pattern that is laid over all, else None."""
 
     @property
-    def colour(self) -> int:
-        return self.things[0].colours.named
+    def color(self) -> int:
+        return self.things[0].colors.named
 
     @property
     def place(self) -> int:
-        """Index into `PLACE_NAMES`: where the first object's centre is after the turns."""
-        x, y = self.things[0].centre
+        """Index into `PLACE_NAMES`: where the first object's center is after the turns."""
+        x, y = self.things[0].center
         for _ in range(self.turns):
             x, y = y, 1 - x
         return int(x >= 0.5) + 2 * int(y >= 0.5)
 
 
 def throw_plan(seed: int, split: str, index: int, palette: bool) -> Plan:
-    """The plan of an image, a pure function of its key; `palette` changes colours alone."""
+    """The plan of an image, a pure function of its key; `palette` changes colors alone."""
     dice = Dice(generator(seed, "shapes", split, index))
     shape, texture, turns = factors(split, index)
     background = _throw_background(dice)
@@ -113,12 +113,12 @@ def throw_plan(seed: int, split: str, index: int, palette: bool) -> Plan:
     for circle in circles:
         if things:
             shape = texture = dice.integer(len(SHAPE_NAMES))
-        colours = throw_colours(dice, palette)
+        colors = throw_colors(dice, palette)
         if palette and things:
-            colours = things[0].colours
+            colors = things[0].colors
         points = _throw_outline(dice, shape, circle, wobble)
         laid = _throw_texture(dice, texture, SCENE_PERIOD if split == "scene" else PERIOD)
-        things.append(Thing(shape, circle[:2], points, laid, colours))
+        things.append(Thing(shape, circle[:2], points, laid, colors))
     style = dice.integer(2**31) if split == "stylized" else None
     return Plan(tuple(things), background, pen, turns, style)
 
@@ -178,6 +178,6 @@ def _throw_background(dice: Dice) -> Background:
 
 
 def _throw_pen(dice: Dice) -> Pen:
-    paper = colour(dice.uniform(), dice.uniform(0.0, 0.3), dice.uniform(0.85, 0.98))
-    ink = colour(dice.uniform(), dice.uniform(0.0, 0.8), dice.uniform(0.02, 0.2))
+    paper = color(dice.uniform(), dice.uniform(0.0, 0.3), dice.uniform(0.85, 0.98))
+    ink = color(dice.uniform(), dice.uniform(0.0, 0.8), dice.uniform(0.02, 0.2))
     return Pen(dice.uniform(0.018, 0.035), paper, ink)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.data.shapes.colours import COLOUR_NAMES
+from unshortcut.data.shapes.colors import COLOR_NAMES
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.paint import masks, paint
 from unshortcut.data.shapes.plan import PLACE_NAMES, Plan, factors, throw_plan
@@ -39,16 +39,16 @@ SPLITS: tuple[str, ...] = tuple(COUNTS)
 FACTORS: dict[str, tuple[str, ...]] = {
     "shape": SHAPE_NAMES,
     "texture": TEXTURE_NAMES,
-    "colour": COLOUR_NAMES,
+    "color": COLOR_NAMES,
     "place": PLACE_NAMES,
 }
 """What can be the label, with the names of its classes."""
 
 ABSENT: dict[str, tuple[str, ...]] = {
-    "sketch": ("texture", "colour"),
+    "sketch": ("texture", "color"),
     "silhouette": ("texture",),
     "texture": ("place",),
-    "stylized": ("texture", "colour"),
+    "stylized": ("texture", "color"),
 }
 """The factors that a split does not show; their labels are -1."""
 
@@ -79,10 +79,10 @@ class Shapes(ImageSource):
     Image `index` of a split depends on nothing but seed, split, index and size: not on `count`.
     In `train`, `val`, `test` and `rotated` class k has shape k and texture k; in `texture` the
     shape's label is that of the texture that stands for it; in `stylized` object and background
-    have the colours and the texture of a random pattern, which says nothing of the class;
+    have the colors and the texture of a random pattern, which says nothing of the class;
     `corrupted` goes through the corruptions of ImageNet-C and their severities in turn. `label`
     picks the factor that `labels` and `classes` give. `palette` gives the background the object's
-    hues: a colour shortcut on purpose, all else equal. In `scene` the labels are those of the
+    hues: a color shortcut on purpose, all else equal. In `scene` the labels are those of the
     first object.
     """
 
@@ -116,18 +116,18 @@ class Shapes(ImageSource):
         self.shape_labels: Labels = drawn[:, 0]
         self.texture_labels = self._shown("texture", drawn[:, 1])
         self.rotation_labels: Labels = drawn[:, 2]
-        """(N,): quarter turns anticlockwise; 0 but in the split `rotated`."""
+        """(N,): quarter turns counterclockwise; 0 but in the split `rotated`."""
         self.classes = FACTORS[label]
         self.labels = getattr(self, f"{label}_labels")
 
     @cached_property
-    def colour_labels(self) -> Labels:
-        """(N,) indices into `COLOUR_NAMES`: the hue of the object's pattern."""
-        return self._shown("colour", self._planned[:, 0])
+    def color_labels(self) -> Labels:
+        """(N,) indices into `COLOR_NAMES`: the hue of the object's pattern."""
+        return self._shown("color", self._planned[:, 0])
 
     @cached_property
     def place_labels(self) -> Labels:
-        """(N,) indices into `PLACE_NAMES`: the quarter of the image with the object's centre."""
+        """(N,) indices into `PLACE_NAMES`: the quarter of the image with the object's center."""
         return self._shown("place", self._planned[:, 1])
 
     def __len__(self) -> int:
@@ -176,9 +176,9 @@ class Shapes(ImageSource):
 
     @cached_property
     def _planned(self) -> Labels:
-        """(N, 2): colour and place, which only the full plan of an image tells."""
+        """(N, 2): color and place, which only the full plan of an image tells."""
         plans = (self._plan(index) for index in range(self.count))
-        return np.array([(plan.colour, plan.place) for plan in plans], dtype=np.int64)
+        return np.array([(plan.color, plan.place) for plan in plans], dtype=np.int64)
 
     def _shown(self, factor: str, labels: Labels) -> Labels:
         return np.full_like(labels, -1) if factor in ABSENT.get(self.split, ()) else labels

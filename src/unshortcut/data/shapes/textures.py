@@ -39,14 +39,14 @@ def pattern(kind: int, u: float, v: float) -> float:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _off_centre(x: float) -> float:
+def _off_center(x: float) -> float:
     """Distance to the middle of the unit cell that holds x, in [0, 0.5]."""
     return abs(x - np.floor(x) - 0.5)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _stripe(x: float) -> float:
-    return 0.25 - _off_centre(x)
+    return 0.25 - _off_center(x)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -60,32 +60,32 @@ def _checker(u: float, v: float) -> float:
 def _dots(u: float, v: float) -> float:
     row = v / 0.9
     x = u + 0.5 * (int(np.floor(row)) % 2)
-    return 0.3 - np.hypot(_off_centre(x), _off_centre(row) * 0.9)
+    return 0.3 - np.hypot(_off_center(x), _off_center(row) * 0.9)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _zigzag(u: float, v: float) -> float:
     slope = 1.2
-    return _stripe(v + slope * 1.3 * _off_centre(u / 1.3)) / np.hypot(1.0, slope)
+    return _stripe(v + slope * 1.3 * _off_center(u / 1.3)) / np.hypot(1.0, slope)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _grid(u: float, v: float) -> float:
-    return 0.13 - min(_off_centre(u), _off_centre(v))
+    return 0.13 - min(_off_center(u), _off_center(v))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _bricks(u: float, v: float) -> float:
     x = u / 2 + 0.5 * (int(np.floor(v + 0.5)) % 2)
-    return 0.12 - min(_off_centre(x) * 2, _off_centre(v))
+    return 0.12 - min(_off_center(x) * 2, _off_center(v))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _rings(u: float, v: float) -> float:
-    return 0.1 - abs(0.3 - np.hypot(_off_centre(u), _off_centre(v)))
+    return 0.1 - abs(0.3 - np.hypot(_off_center(u), _off_center(v)))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _crosses(u: float, v: float) -> float:
-    a, b = _off_centre(u + 0.5 * (int(np.floor(v)) % 2)), _off_centre(v)
+    a, b = _off_center(u + 0.5 * (int(np.floor(v)) % 2)), _off_center(v)
     return min(0.12 - min(a, b), 0.4 - max(a, b))

@@ -40,16 +40,16 @@ def plate(number: int, scale: float) -> Array:
 
 
 def _sheet(rng: np.random.Generator) -> Tone:
-    """A closed sheet of ice: wrinkles lit from one side, over clouds of blue and grey."""
+    """A closed sheet of ice: wrinkles lit from one side, over clouds of blue and gray."""
     bends = [6 * _clouds(rng, 50, 4) for _ in range(2)]
     wrinkles = -np.abs(_displaced(_clouds(rng, 9, 4), bends[0], bends[1]))
     relief = cv2.filter2D(wrinkles, -1, np.array([[-1.0, -1, 0], [-1, 0, 1], [0, 1, 1]]))
     relief *= np.exp(0.7 * _clouds(rng, 40, 3))
     relief = np.clip(relief / relief.std(), -3, 4)
-    light, grey = _clouds(rng, 160, 6), _clouds(rng, 200, 5)
+    light, gray = _clouds(rng, 160, 6), _clouds(rng, 200, 5)
     tone = light + 0.5 * relief + 0.25 * _grain(rng, 0.6)
-    # Grey patches have more red and less blue than the others.
-    return np.stack([tone + share * grey for share in (0.85, 0.05, -0.4)], axis=2)
+    # Gray patches have more red and less blue than the others.
+    return np.stack([tone + share * gray for share in (0.85, 0.05, -0.4)], axis=2)
 
 
 def _needles(rng: np.random.Generator) -> Tone:
@@ -61,7 +61,7 @@ def _needles(rng: np.random.Generator) -> Tone:
             turn = angle + rng.normal(0, 0.12)
             length, width = rng.uniform(12, 75), rng.uniform(1.0, 4.0)
             _blade(canvas, start + rng.normal(0, 6, 2), turn, length, width, rng.normal(128, 40))
-    return _grey(_blurred(canvas, 0.45) / 32 + 0.7 * _clouds(rng, 120, 6) + 0.3 * _grain(rng, 0.5))
+    return _gray(_blurred(canvas, 0.45) / 32 + 0.7 * _clouds(rng, 120, 6) + 0.3 * _grain(rng, 0.5))
 
 
 def _crystals(rng: np.random.Generator) -> Tone:
@@ -77,7 +77,7 @@ def _crystals(rng: np.random.Generator) -> Tone:
             level = rng.normal(128, 60)
             _blade(canvas, start, angle + 0.3 * k, size * rng.uniform(0.6, 1), size / 5, level)
     tone = _blurred(canvas, 0.4) / 40 + 0.45 * _grain(rng, 0.7) + 0.7 * _clouds(rng, 200, 6)
-    return _grey(tone)
+    return _gray(tone)
 
 
 def _ferns(rng: np.random.Generator) -> Tone:
@@ -92,7 +92,7 @@ def _ferns(rng: np.random.Generator) -> Tone:
         angles = angle + rng.uniform(0.6, 1.3) * np.arange(float(rng.integers(1, 5)))
         _star(rng, canvas, start, angles, size, bright)
     tone = _blurred(canvas, 0.35) / 45 + 0.3 * dense + 0.4 * _clouds(rng, 220, 4)
-    return _grey(tone + 0.15 * _grain(rng, 0.5))
+    return _gray(tone + 0.15 * _grain(rng, 0.5))
 
 
 _KINDS: tuple[tuple[Callable[[np.random.Generator], Tone], list[float], list[float]], ...] = (
@@ -109,7 +109,7 @@ def _place(rng: np.random.Generator) -> NDArray[np.float64]:
     return rng.uniform(0, 1, 2) * (WIDTH, HEIGHT)
 
 
-def _grey(tone: Tone) -> Tone:
+def _gray(tone: Tone) -> Tone:
     return np.repeat(tone[..., None], 3, axis=2)
 
 
@@ -159,8 +159,8 @@ def _blade(
     for side in (-1, 1):
         edge = (x + 0.4 * right - side * broad * down, y + 0.4 * down + side * broad * right)
         leaf = [_fixed(point) for point in ((x, y), edge, (x + right, y + down))]
-        colour = min(max(level + 16 * side, 0.0), 255.0)
-        cv2.fillConvexPoly(canvas, np.array(leaf, np.int32), colour, cv2.LINE_AA, _FRACTION)
+        color = min(max(level + 16 * side, 0.0), 255.0)
+        cv2.fillConvexPoly(canvas, np.array(leaf, np.int32), color, cv2.LINE_AA, _FRACTION)
 
 
 def _fixed(point: tuple[float, float]) -> tuple[int, int]:
@@ -175,7 +175,7 @@ def _star(
     length: float,
     level: float,
 ) -> None:
-    """Feathers from one point: spines with barbs at 60 degrees, shorter towards the end."""
+    """Feathers from one point: spines with barbs at 60 degrees, shorter toward the end."""
     places = np.arange(2.0, length, 2.2)
     spines = start + length * _direction(angles)
     roots = start + places[:, None] * _direction(angles)[:, None]

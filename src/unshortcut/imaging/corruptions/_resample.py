@@ -18,7 +18,7 @@ Border = Literal["edge", "symmetric"]
 """NumPy's names: the border repeated (SciPy's "nearest") or mirrored (SciPy's "reflect")."""
 
 _DIRECT = 12
-"""The radius up to which sums over neighbours are faster than products of matrices."""
+"""The radius up to which sums over neighbors are faster than products of matrices."""
 
 
 def gaussian(field: Field, sigma: float, truncate: float, border: Border) -> Field:

@@ -14,7 +14,7 @@ from unshortcut.imaging.corruptions.severities import Parameters
 
 
 def contrast(image: Array, parameters: Parameters, drawn: None) -> Array:
-    """Each channel drawn towards its mean over the image."""
+    """Each channel drawn toward its mean over the image."""
     (share,) = parameters
     # A channel has 256 levels at most, so all but the mean is done on a table of them.
     scale = np.arange(256)[:, None] / 255.0

@@ -128,11 +128,11 @@ def _cut(value):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _snowed(pixels, grey, streaks, share, rest, out):  # type: ignore[no-untyped-def]
+def _snowed(pixels, gray, streaks, share, rest, out):  # type: ignore[no-untyped-def]
     height, width, channels = pixels.shape
     for y in range(height):
         for x in range(width):
-            white = grey[y, x] * np.float32(1.5) + np.float32(0.5)
+            white = gray[y, x] * np.float32(1.5) + np.float32(0.5)
             streak, turned = streaks[y, x], streaks[height - 1 - y, width - 1 - x]
             for c in range(channels):
                 whitened = share * pixels[y, x, c] + rest * max(pixels[y, x, c], white)

@@ -1,11 +1,11 @@
-"""`--kind knn`: nearest neighbours vote; k is chosen on the training features, one left out."""
+"""`--kind knn`: nearest neighbors vote; k is chosen on the training features, one left out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from unshortcut.probes.features import Features
-from unshortcut.probes.knn import NEIGHBOURS, TEMPERATURE, choose_k, knn_accuracy
+from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_accuracy
 from unshortcut.probes.probe import Probe, ProbeResult, Score
 
 
@@ -15,7 +15,7 @@ class Knn(Probe):
 
     name: ClassVar[str] = "knn"
 
-    k: tuple[int, ...] = NEIGHBOURS
+    k: tuple[int, ...] = NEIGHBORS
     temperature: float = TEMPERATURE
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:

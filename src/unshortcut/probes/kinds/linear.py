@@ -9,7 +9,7 @@ from pydantic import Field
 
 from unshortcut.probes.features import Features
 from unshortcut.probes.linear import LinearResult, linear_accuracy
-from unshortcut.probes.matrices import Labelled
+from unshortcut.probes.matrices import Labeled
 from unshortcut.probes.probe import Probe, ProbeResult, Score
 from unshortcut.probes.protocols import Protocol, protocol_named, run_protocol
 
@@ -25,12 +25,12 @@ class Linear(Probe):
     """A paper's own training instead: `moco`, `nsn`, `looc` or `mae`."""
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
-        labelled = (train.values, train.required_labels())
+        labeled = (train.values, train.required_labels())
         held = {name: (test.values, test.required_labels()) for name, test in tests.items()}
         if self.protocol is not None:
-            return self._by_protocol(protocol_named(self.protocol), labelled, held)
+            return self._by_protocol(protocol_named(self.protocol), labeled, held)
         result = linear_accuracy(
-            labelled, held, classes=len(train.classes or ()) or None, seeds=range(self.seeds)
+            labeled, held, classes=len(train.classes or ()) or None, seeds=range(self.seeds)
         )
         chosen = result.chosen
         return ProbeResult(
@@ -43,7 +43,7 @@ class Linear(Probe):
         return 100 * result.std(test) if self.seeds > 1 else None
 
     def _by_protocol(
-        self, protocol: Protocol, train: Labelled, tests: Mapping[str, Labelled]
+        self, protocol: Protocol, train: Labeled, tests: Mapping[str, Labeled]
     ) -> ProbeResult:
         runs = [run_protocol(protocol, train, tests, seed=seed) for seed in range(self.seeds)]
         scores = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unshortcut.data.source import ImageSource
-from unshortcut.data.turned import Turned
+from unshortcut.data.rotated import Rotated
 from unshortcut.probes.kinds.linear import Linear
 from unshortcut.probes.probe import Extract, ProbeResult
 
@@ -23,5 +23,5 @@ class Rotation(Linear):
     def measure(
         self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
     ) -> ProbeResult:
-        turned = {name: Turned(source) for name, source in tests.items()}
-        return super().measure(extract, Turned(train), turned)
+        turned = {name: Rotated(source) for name, source in tests.items()}
+        return super().measure(extract, Rotated(train), turned)

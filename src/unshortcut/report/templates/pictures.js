@@ -1,4 +1,4 @@
-// Pictures that enlarge; the arrow keys go on to the neighbours, Esc and a click close.
+// Pictures that enlarge; the arrow keys go on to the neighbors, Esc and a click close.
 "use strict";
 (() => {
   const dialog = document.getElementById("enlarged");

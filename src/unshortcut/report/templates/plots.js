@@ -1,4 +1,4 @@
-// Plots: drawn when they come near, in the colours of the page, with a legend of its own text.
+// Plots: drawn when they come near, in the colors of the page, with a legend of its own text.
 "use strict";
 (() => {
   const NARROW = 560;
@@ -55,8 +55,8 @@
     return result;
   };
 
-  // Of bars; those of lines have the colour of their line.
-  const colourErrors = (traces, canvas) => {
+  // Of bars; those of lines have the color of their line.
+  const colorErrors = (traces, canvas) => {
     for (const trace of traces) {
       if (trace.type === "bar" && trace.error_y) trace.error_y.color = getComputedStyle(canvas).color;
     }
@@ -72,8 +72,8 @@
 
   const swatch = (trace) => {
     const mark = document.createElement("i");
-    const colour = trace.line?.color ?? trace.marker?.color;
-    mark.style.color = Array.isArray(colour) ? colour[0] : colour;
+    const color = trace.line?.color ?? trace.marker?.color;
+    mark.style.color = Array.isArray(color) ? color[0] : color;
     const lines = trace.type === "scatter" && trace.mode?.includes("lines");
     mark.className = lines ? "line" : trace.type === "scatter" ? "dot" : "block";
     const dash = lines ? trace.line?.dash : "solid";
@@ -82,7 +82,7 @@
   };
 
   const legend = (canvas, box, layout) => {
-    // Plotly's own filled-in traces: they have the colours that a figure leaves to it.
+    // Plotly's own filled-in traces: they have the colors that a figure leaves to it.
     const traces = canvas._fullData;
     const named = traces.filter((trace) => trace.name && trace.showlegend !== false);
     if (layout.showlegend === false || (named.length < 2 && !layout.showlegend)) return;
@@ -116,7 +116,7 @@
     const canvas = figure.querySelector(".canvas");
     const { data, layout } = JSON.parse(figure.querySelector("script").textContent);
     drawn.set(figure, { data, layout });
-    await Plotly.newPlot(canvas, colourErrors(data, canvas), themed(layout, canvas), config());
+    await Plotly.newPlot(canvas, colorErrors(data, canvas), themed(layout, canvas), config());
     await stretch(canvas);
     legend(canvas, figure.querySelector(".legend"), layout);
   };
@@ -134,7 +134,7 @@
   addEventListener("themechange", () => {
     for (const [figure, { data, layout }] of drawn) {
       const canvas = figure.querySelector(".canvas");
-      Plotly.react(canvas, colourErrors(data, canvas), themed(layout, canvas), config());
+      Plotly.react(canvas, colorErrors(data, canvas), themed(layout, canvas), config());
     }
   });
   addEventListener("beforeprint", () => figures.forEach(draw));

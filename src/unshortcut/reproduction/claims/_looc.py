@@ -40,14 +40,14 @@ _CHANGES: Mapping[str, tuple[str, ...]] = {
 """What a row changes of its recipe."""
 
 ROTATION = Column("rotation", "rotation", "rotation")
-COLOUR = Column("colour", "colour", "iNat-1k")
+COLOR = Column("color", "color", "iNat-1k")
 TEST = Column("test", "test", "ImageNet-100")
 SMALL_NOTE = (
     "On shapes the image's other keys weigh more than in the paper (alpha 3 where turns alone have "
     "a space, else 2), and those that drew by accident what the query drew are left out."
 )
 MEASURES: tuple[Measure, ...] = (Readout(), Factors())
-PRINTED = {"rotation": "rotation", "colour": "inat_top1", "test": "imagenet100_top1"}
+PRINTED = {"rotation": "rotation", "color": "inat_top1", "test": "imagenet100_top1"}
 """By measure: the figure of a recipe that stands beside it."""
 
 

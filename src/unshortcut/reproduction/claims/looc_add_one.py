@@ -9,7 +9,7 @@ from unshortcut.reproduction.effects import Effect, difference
 
 
 class LoocAddOne(Rows):
-    """A space for colour or for rotation, by both ways to make its key; and MoCo."""
+    """A space for color or for rotation, by both ways to make its key; and MoCo."""
 
     name: ClassVar[str] = "looc-add-one"
     summary: ClassVar[str] = "views that add one augmentation teach less than those that leave one"
@@ -17,14 +17,14 @@ class LoocAddOne(Rows):
     columns: ClassVar[tuple[Column, ...]] = (
         TEST,
         Column("rotation", "rotation"),
-        Column("colour", "colour"),
+        Column("color", "color"),
     )
     notes: ClassVar[tuple[str, ...]] = (
         SMALL_NOTE,
         "Add-one has no other keys as negatives, because its query and they lack the same: so the "
         "two ways differ in that too.",
         "Table E.1 has accuracy on ImageNet-100 alone; nothing is predicted of rotation and of "
-        "colour.",
+        "color.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:

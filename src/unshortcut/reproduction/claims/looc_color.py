@@ -1,10 +1,10 @@
-"""A task that needs colour loses under jitter, and is kept by LooC's space for it (LooC, 4)."""
+"""A task that needs color loses under jitter, and is kept by LooC's space for it (LooC, 4)."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, Column, Scale, Variant
-from unshortcut.reproduction.claims._looc import COLOUR, MEASURES, SMALL_NOTE, TEST, Rows, methods
+from unshortcut.reproduction.claims._looc import COLOR, MEASURES, SMALL_NOTE, TEST, Rows, methods
 from unshortcut.reproduction.effects import EQUAL, Effect, WonBack, difference, holds
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.spaces import Spaces
@@ -17,19 +17,19 @@ _SPACE = f"{_LOOC}:color"
 
 
 class LoocColor(Rows):
-    """MoCo with and without jitter, and LooC with a space for colour: its backbone, its spaces."""
+    """MoCo with and without jitter, and LooC with a space for color: its backbone, its spaces."""
 
     name: ClassVar[str] = "looc-color"
     summary: ClassVar[str] = (
-        "jitter costs MoCo what it knew of colour; LooC's colour space keeps it"
+        "jitter costs MoCo what it knew of color; LooC's color space keeps it"
     )
     where: ClassVar[str] = "leave-one-out contrastive learning, table 2"
-    columns: ClassVar[tuple[Column, ...]] = (COLOUR, TEST)
+    columns: ClassVar[tuple[Column, ...]] = (COLOR, TEST)
     measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, Spaces())
     notes: ClassVar[tuple[str, ...]] = (
         SMALL_NOTE,
-        "Colour: the hue of the object, a label of shapes. The paper has no task of colour alone; "
-        "beside ours stands iNat-1k, where it finds colour preserved. A space is the hidden "
+        "Color: the hue of the object, a label of shapes. The paper has no task of color alone; "
+        "beside ours stands iNat-1k, where it finds color preserved. A space is the hidden "
         "layer of its head, which is wider than the backbone; the invariant one is as wide. "
         f"Accuracy on classes holds where the interval lies above -{EQUAL:g} points.",
     )
@@ -40,10 +40,10 @@ class LoocColor(Rows):
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         return [
-            difference("colour", _MOCO, _NO_JITTER, -1),
-            difference("colour", _SPACE, _MOCO, 1),
-            difference("colour", _SPACE, _INVARIANT, 1),
-            difference("colour", _LOOC, _MOCO, 1),
-            WonBack("colour", _NO_JITTER, _MOCO, _SPACE),
+            difference("color", _MOCO, _NO_JITTER, -1),
+            difference("color", _SPACE, _MOCO, 1),
+            difference("color", _SPACE, _INVARIANT, 1),
+            difference("color", _LOOC, _MOCO, 1),
+            WonBack("color", _NO_JITTER, _MOCO, _SPACE),
             holds("test", _LOOC, _MOCO),
         ]

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from unshortcut.errors import UsageError, unknown
 from unshortcut.methods.looc import INVARIANT, LooCSettings
-from unshortcut.probes.spaces import subsets_of
+from unshortcut.spaces.subsets import subsets_of
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
 from unshortcut.reproduction.claims._looc import (
-    COLOUR,
+    COLOR,
     PRINTED,
     ROTATION,
     SMALL_NOTE,
@@ -26,7 +26,7 @@ _BETTER: Mapping[str, tuple[tuple[str, str], ...]] = {
         (f"{INVARIANT}+rotation", INVARIANT),
         (ALL, INVARIANT),
     ),
-    "colour": (
+    "color": (
         ("color", INVARIANT),
         ("color", "rotation"),
         (f"{INVARIANT}+color", INVARIANT),
@@ -56,7 +56,7 @@ class LoocSpaces(Claim):
     columns: ClassVar[tuple[Column, ...]] = (
         TEST,
         Column("conflict", "conflict, shape"),
-        COLOUR,
+        COLOR,
         ROTATION,
         Column("place", "place"),
     )
@@ -65,7 +65,7 @@ class LoocSpaces(Claim):
         SMALL_NOTE,
         "All variants are one training, read out through different spaces; what the best of them "
         "gains over the invariant space is chosen after the fact. The paper's `all` has a space "
-        "for texture besides; beside colour stands iNat-1k. Nothing is predicted of conflicting "
+        "for texture besides; beside color stands iNat-1k. Nothing is predicted of conflicting "
         "cues and of the place, for which no space is made.",
     )
 

@@ -1,4 +1,4 @@
-"""Patch negatives close the colour shortcut that missing jitter opens (NSN, table 3)."""
+"""Patch negatives close the color shortcut that missing jitter opens (NSN, table 3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -24,15 +24,15 @@ _TABLES_1_AND_3 = {
     ("no", "2"): 76.42,
 }
 _SHAPE = ("shape_bias", "sketch", "silhouette")
-"""Table 3 has none of these: where colour is the shortcut, patches should bring shape back."""
+"""Table 3 has none of these: where color is the shortcut, patches should bring shape back."""
 _CHANGES = {"yes": (), "no": ("views.augmentations.color_jitter.p=0",)}
 
 
 class NegativesNoJitter(Claim):
-    """With and without colour jitter, with and without patch negatives."""
+    """With and without color jitter, with and without patch negatives."""
 
     name: ClassVar[str] = "negatives-no-jitter"
-    summary: ClassVar[str] = "patch negatives win back most of what is lost without colour jitter"
+    summary: ClassVar[str] = "patch negatives win back most of what is lost without color jitter"
     where: ClassVar[str] = "non-semantic negatives, table 3"
     recipes: ClassVar[Mapping[Scale, str]] = MOCO
     x: ClassVar[str] = "jitter"

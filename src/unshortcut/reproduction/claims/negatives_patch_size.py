@@ -45,7 +45,7 @@ class NegativesPatchSize(Claim):
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         ranges = {v.label: v.values["patch"] for v in variants if v.values["patch"] != _NONE}
-        centres = {
+        centers = {
             label: statistics.fmean(_patches.bounds(given)) for label, given in ranges.items()
         }
         usual = f"patch={_patches.USUAL}"
@@ -53,8 +53,8 @@ class NegativesPatchSize(Claim):
             difference("test", usual, label, 1) for label in ranges if label != usual
         ]
         found += [difference("sketch", label, f"patch={_NONE}") for label in ranges]
-        if len(centres) > 1:
-            found.append(slope("slope over the centre of d", "sketch", centres, 1))
+        if len(centers) > 1:
+            found.append(slope("slope over the center of d", "sketch", centers, 1))
         return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from unshortcut.audit.shape_bias import shape_bias
+from unshortcut.measuring.shape_bias import shape_bias
 from unshortcut.data.shapes import Shapes
 from unshortcut.models.load import load_model
 from unshortcut.probes.features import Features

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from unshortcut.audit.similarity import similarity
+from unshortcut.measuring.similarities import similarity
 from unshortcut.models.load import load_model
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unshortcut.methods.looc import LooCSettings
-from unshortcut.probes.spaces import probe_spaces
+from unshortcut.spaces.subsets import probe_spaces
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.tasks import Task, factors, objects, transfers
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.spaces import load_spaces
+from unshortcut.spaces.loading import load_spaces
 
 ALL = "all"
 """The name of the subset that leaves out none."""
@@ -23,7 +23,7 @@ _AT = "@"
 class Spaces(Measure):
     """Accuracies in percent of a linear readout of every subset of spaces, on every task.
 
-    Figures are named `TASK@SUBSET`, e.g. `colour@invariant+color`. A run that has no spaces has
+    Figures are named `TASK@SUBSET`, e.g. `color@invariant+color`. A run that has no spaces has
     none of them.
     """
 

@@ -1,0 +1,1 @@
+"""Running an audit: every measurement of every model, the findings, and requirements on them."""

@@ -1,0 +1,78 @@
+"""Results of measurements as JSON: written, read back, and kept by what they depend on."""
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from unshortcut.measuring.exhibits import Picture
+from unshortcut.files import atomic_open, cache_folder
+
+R = TypeVar("R")
+
+
+def to_json(result: Any) -> bytes:
+    """A result that `from_json` reads; NaN stays NaN."""
+    return _adapter(type(result)).dump_json(result)
+
+
+def from_json(kind: type[R], content: bytes) -> R:
+    """The result that was written. Raises `ValueError` where it is none."""
+    result: R = _adapter(kind).validate_json(content)
+    return result
+
+
+def plain_values(result: Any) -> Any:
+    """A result for people's programs: without pictures, and null where there is no number."""
+    return _clean(_adapter(type(result)).dump_python(result))
+
+
+def remember(key: str, result: Any, seconds: float) -> None:
+    """Keep a result under a key, where the cache can be written."""
+    path = _path(key)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_open(path, shared=True) as file:
+            file.write(f"{seconds:.3f}\n".encode())
+            file.write(to_json(result))
+    except OSError as error:
+        warnings.warn(f"results are not kept for the next time: {error}", stacklevel=2)
+
+
+def recall(kind: type[R], key: str) -> tuple[R, float] | None:
+    """What was kept under a key and the seconds it took, or None."""
+    try:
+        seconds, _, content = _path(key).read_bytes().partition(b"\n")
+        return from_json(kind, content), float(seconds)
+    except (OSError, ValueError, ValidationError):
+        return None  # never there, of another version, or damaged: it is measured again
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "audit" / f"{key}.json"
+
+
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        if not hasattr(kind, "__pydantic_config__"):
+            config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
+            kind.__pydantic_config__ = config  # type: ignore[attr-defined]
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _clean(entry) for key, entry in value.items() if not _is_picture(entry)}
+    if isinstance(value, list | tuple):
+        return [_clean(entry) for entry in value if not _is_picture(entry)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _is_picture(value: Any) -> bool:
+    return isinstance(value, dict) and set(value) == set(Picture.__dataclass_fields__)

@@ -1,0 +1,29 @@
+"""Flat colors with black outlines, at random."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.augmentations._filters import CartoonSettings
+from unshortcut.augmentations._settings import check_probability
+
+
+@dataclass(frozen=True)
+class Cartoon(CartoonSettings, Augmentation):
+    """With probability p, a bilateral filter and, over it, the edges of what it leaves."""
+
+    name: ClassVar[str] = "cartoon"
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_probability(self.name, self.p)
+
+    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
+        return True if rng.random() < self.p else None
+
+    def apply(self, image: Array, params: bool | None) -> Array:
+        return self.filtered(image) if params else image

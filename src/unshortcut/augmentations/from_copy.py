@@ -1,0 +1,39 @@
+"""The view is made from a copy of the data set: filtered or stylized beforehand, read here."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.augmentations._settings import check_probability
+
+
+@dataclass(frozen=True)
+class FromCopy(Augmentation):
+    """With probability p, the whole pipeline is given the image's copy in place of the image.
+
+    `unshortcut filter` makes such a copy. Where in the pipeline it stands does not matter; in
+    `first_of` it is an alternative to the others there.
+    """
+
+    name: ClassVar[str] = "from_copy"
+
+    path: str = ""
+    """The copy: a folder, a tar file of one, or shards, with the names of the data set's own."""
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_probability(self.name, self.p)
+
+    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
+        return True if rng.random() < self.p else None
+
+    def apply(self, image: Array, params: bool | None) -> Array:
+        return image
+
+    def copy(self, params: bool | None) -> str | None:
+        return self.path if params else None
+
+    def copies(self) -> tuple[str, ...]:
+        return (self.path,)

@@ -1,0 +1,28 @@
+"""Left and right exchanged at random: torchvision's `RandomHorizontalFlip`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.imaging.geometry import flip_horizontal
+from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.augmentations._settings import check_probability
+
+
+@dataclass(frozen=True)
+class HorizontalFlip(Augmentation):
+    """With probability p, left and right exchanged."""
+
+    name: ClassVar[str] = "horizontal_flip"
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_probability(self.name, self.p)
+
+    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
+        return True if rng.random() < self.p else None
+
+    def apply(self, image: Array, params: bool | None) -> Array:
+        return flip_horizontal(image) if params else image

@@ -1,0 +1,28 @@
+"""Top and bottom exchanged at random: torchvision's `RandomVerticalFlip`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.imaging.geometry import flip_vertical
+from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.augmentations._settings import check_probability
+
+
+@dataclass(frozen=True)
+class VerticalFlip(Augmentation):
+    """With probability p, top and bottom exchanged."""
+
+    name: ClassVar[str] = "vertical_flip"
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_probability(self.name, self.p)
+
+    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
+        return True if rng.random() < self.p else None
+
+    def apply(self, image: Array, params: bool | None) -> Array:
+        return flip_vertical(image) if params else image

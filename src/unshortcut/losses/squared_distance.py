@@ -1,0 +1,46 @@
+"""The squared distance of unit vectors, the loss of BYOL (equation 2 of the NSN paper)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from unshortcut.errors import UsageError
+from unshortcut.losses.loss import Loss, Placement
+
+
+def squared_distance(positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
+    """‖q − p‖² − Σ_i Σ_k ‖q − n_ik‖² of each query, out of similarities of unit vectors.
+
+    positive: (N,) similarity of each query to its positive.
+    negatives: a list of (N, K_i) similarities, one a source.
+    Returns (N,). Equation 2 prints norms and expands squares; the squares are meant.
+
+    >>> import torch
+    >>> squared_distance(torch.tensor([1.0]), [torch.tensor([[0.5]])])
+    tensor([-1.])
+    """
+    loss = 2 - 2 * positive
+    for similarities in negatives:
+        loss = loss - (2 - 2 * similarities).sum(dim=1)
+    return loss
+
+
+@dataclass(frozen=True)
+class SquaredDistance(Loss):
+    """`squared_distance`; alpha is the weight of a negative's distance."""
+
+    name: ClassVar[str] = "squared_distance"
+
+    def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
+        return squared_distance(positive, negatives)
+
+    def weigh(self, similarities: Tensor, alpha: float, placement: Placement) -> Tensor:
+        """1 − α(1 − s), for then 2 − 2 of it is α(2 − 2s)."""
+        if placement != "inside":
+            raise UsageError(
+                "placement 'outside' is for objectives with an exponential; squared_distance has "
+                "none, and weighs the distance itself"
+            )
+        return 1 - alpha * (1 - similarities)

@@ -1,0 +1,1 @@
+"""What measurements rest on: the models under audit, their images, estimates, plots and tables."""

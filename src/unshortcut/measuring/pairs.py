@@ -1,0 +1,138 @@
+"""Pairs of views of the same images, and what models make of them: the cosines of each pair."""
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from unshortcut.data.loader import KeyedDataset, collate
+from unshortcut.data.source import ImageSource
+from unshortcut.errors import RunError, UsageError, unknown
+from unshortcut.models.load import LoadedModel
+from unshortcut.probes.features import normalize
+from unshortcut.progress import OnProgress
+from unshortcut.randomness import generator, torch_seed
+from unshortcut.views.transform import ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
+from unshortcut.views.transforms.textured import Textured
+from unshortcut.views.transforms.tiled import TiledView
+from unshortcut.views.plan import ViewPlan
+
+Views = Mapping[str, Tensor]
+"""uint8 (n, 3, h, w) each."""
+Cosines = dict[str, NDArray[np.float64]]
+"""By kind of pair: (n,) cosines in [-1, 1]."""
+
+KINDS = ("positive", "negative", "texture", "patch")
+"""Of pairs, in the order of the papers' figures."""
+VIEWS = {"positive": "key", "texture": "texture_negative", "patch": "patch_negative"}
+"""The view that a query is compared with; for `negative` it is the query of another image."""
+QUERY = "query"
+
+
+def pair_transforms(kinds: Sequence[str], patch: tuple[int, int] | None = None) -> dict[str, ViewTransform]:
+    """The views of the pairs, made as for training."""
+    for kind in kinds:
+        if kind not in KINDS:
+            raise unknown("kind of pair", kind, KINDS)
+    partners: dict[str, ViewTransform] = {
+        "positive": Augmented(),
+        # The paper's 96 of 224 pixels, and as much of smaller images: 48 of 64 would be the object.
+        "texture": Textured(QUERY, patch=96 / 224),
+        "patch": TiledView(QUERY, patch),
+    }
+    asked = {VIEWS[kind]: partners[kind] for kind in kinds if kind in partners}
+    return {QUERY: Augmented(), **asked}
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which images are looked at; their views depend on the seed alone."""
+
+    source: ImageSource
+    count: int
+    seed: int
+    batch_size: int = 64
+    threads: int | None = None
+    """That make views; None for as many as there are cores."""
+
+    def __post_init__(self) -> None:
+        for key, value, least in (("count", self.count, 2), ("batch_size", self.batch_size, 1)):
+            if value < least:
+                raise UsageError(f"{key} must be at least {least}, not {value}")
+        if len(self.source) < 2:
+            raise UsageError("negative pairs need at least two images; the data have fewer")
+
+    def batches(self, plan: ViewPlan, on_progress: OnProgress | None = None) -> Iterator[Views]:
+        """Views of different images, in a random order; images that cannot be read are left out."""
+        order = generator(self.seed, "similarity").permutation(len(self.source))[: self.count]
+        # A seed of its own: a run with this seed has trained on the views that it would give.
+        dataset = KeyedDataset(self.source, plan, torch_seed(self.seed, "similarity"))
+        failures: list[tuple[str, str]] = []
+        with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:  # kernels hold no lock
+            for start in range(0, len(order), self.batch_size):
+                indices = order[start : start + self.batch_size]
+                keys = [(0, int(index)) for index in indices]
+                batch = collate(list(pool.map(dataset.__getitem__, keys)))
+                failures += batch["failures"]
+                # An image that replaces a bad one might be its own negative: it is not used.
+                readable = batch["index"] == torch.from_numpy(indices)
+                yield {name: view[readable] for name, view in batch["views"].items()}
+                if on_progress:
+                    on_progress(start + len(indices), len(order))
+        if failures:
+            identity, reason = failures[0]
+            warnings.warn(
+                f"some images cannot be read and are left out, the first is '{identity}': {reason}",
+                stacklevel=2,
+            )
+
+
+def compare(
+    models: Sequence[LoadedModel], kinds: Sequence[str], batches: Iterable[Views]
+) -> list[Cosines]:
+    """The cosines of each model, which all see the same views; every view is encoded once.
+
+    The negative of an image is the query of the next, and the last one's that of the first: the
+    order is random, and no image meets itself.
+    """
+    queries: list[list[Tensor]] = [[] for _ in models]
+    found: list[dict[str, list[Tensor]]] = [{kind: [] for kind in kinds} for _ in models]
+    for views in batches:
+        for model, own_queries, cosines in zip(models, queries, found, strict=True):
+            query = _unit_features(model, views[QUERY])
+            own_queries.append(query)
+            for kind in kinds:
+                if kind in VIEWS:
+                    partner = _unit_features(model, views[VIEWS[kind]])
+                    cosines[kind].append(_cosine(query, partner))
+    for own_queries, cosines in zip(queries, found, strict=True):
+        if "negative" in kinds:
+            every = torch.cat(own_queries)
+            if len(every) < 2:
+                raise UsageError("negative pairs need at least two images that can be read")
+            cosines["negative"].append(_cosine(every, every.roll(-1, dims=0)))
+    return [
+        {kind: torch.cat(values).numpy() for kind, values in cosines.items()} for cosines in found
+    ]
+
+
+def _unit_features(model: LoadedModel, view: Tensor) -> Tensor:
+    """uint8 (n, 3, h, w) to float64 unit rows (n, D)."""
+    images = normalize(view.to(model.device), model.preprocessing)
+    with torch.no_grad():
+        features = model.features(images).flatten(1).cpu().double()
+    if not torch.isfinite(features).all():
+        raise RunError(f"the features of '{model.name}' are not finite")
+    return F.normalize(features, dim=1)
+
+
+def _cosine(one: Tensor, other: Tensor) -> Tensor:
+    return (one * other).sum(dim=1).clamp(-1, 1)

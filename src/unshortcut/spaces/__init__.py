@@ -1,0 +1,1 @@
+"""Models with several embedding spaces (LooC): load them, probe subsets, and choose among them."""

@@ -1,0 +1,51 @@
+"""Jigsaw pieces: crops of a 3 × 3 grid, laid out in a random order (PIRL, InfoMin)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unshortcut.randomness import generator
+from unshortcut.augmentations.augmentation import Array, Pipeline
+from unshortcut.views.transform import ViewContext, ViewTransform
+
+GRID = 3
+"""Pieces a side."""
+PIECE_SHARE = 64 / 85
+"""Side of a piece over that of its cell: 64 of 85 pixels in PyContrast, for images of 255."""
+
+
+@dataclass(frozen=True)
+class Jigsaw(ViewTransform):
+    """The view's own augmentations, then from each cell of the grid a piece at a random place.
+
+    The pieces form one image again, in a random order: `models.jigsaw.cut` gives them back.
+    """
+
+    def draw(
+        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
+    ) -> tuple[list[Any], int]:
+        draws = pipeline.sample(rng, context.image.height, context.image.width)
+        return draws, int(rng.integers(2**62))  # where pieces lie depends on the image made
+
+    def make(self, context: ViewContext, pipeline: Pipeline, draws: tuple[list[Any], int]) -> Array:
+        augmentations, seed = draws
+        image = pipeline.apply(context.pixels(pipeline.copy(augmentations)), augmentations)
+        return lay_out(image, generator(seed))
+
+    def shrink(self, pipeline: Pipeline, draws: tuple[list[Any], int]) -> float:
+        return pipeline.shrink(draws[0])
+
+
+def lay_out(image: Array, rng: np.random.Generator) -> Array:
+    """An image (h, w, 3) of at least 3 × 3 pixels to its pieces in a random order, as one image."""
+    cells = [side // GRID for side in image.shape[:2]]
+    pieces = [max(1, round(PIECE_SHARE * cell)) for cell in cells]
+    out = np.empty((GRID * pieces[0], GRID * pieces[1], 3), np.uint8)
+    for place, cell in enumerate(rng.permutation(GRID * GRID)):
+        (top, left), (to_top, to_left) = divmod(int(cell), GRID), divmod(place, GRID)
+        down, right = (int(rng.integers(c - p + 1)) for c, p in zip(cells, pieces, strict=True))
+        top, left = top * cells[0] + down, left * cells[1] + right
+        piece = image[top : top + pieces[0], left : left + pieces[1]]
+        out[to_top * pieces[0] :, to_left * pieces[1] :][: pieces[0], : pieces[1]] = piece
+    return out

@@ -1,0 +1,128 @@
+"""Views that share draws with the query, or lack augmentations: leave-one-out and add-one keys.
+
+LooC, section 3: the key of an augmentation has the query's own parameters for it, and draws of its
+own for all others. Appendix E: for add-one the query lacks the augmentations, and each key has one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unshortcut.errors import UsageError, unknown
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline
+from unshortcut.views.transform import ViewContext
+from unshortcut.views.transforms.augmented import Augmented
+
+
+@dataclass(frozen=True)
+class Sharing(Augmented):
+    """All augmentations of the pipeline, those in `shares` with the draws of the view `of`.
+
+    It tells for each set of augmentations in `compares` whether all of their draws equal those of
+    `of`: always where they are shared, by accident elsewhere.
+    """
+
+    of: str = "query"
+    shares: tuple[str, ...] = ()
+    """Names of augmentations."""
+    compares: tuple[tuple[str, ...], ...] = ()
+
+    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> list[Any]:
+        given = self._drawn(context, pipeline, self.shares)
+        return pipeline.sample(rng, context.image.height, context.image.width, given)
+
+    def tell(
+        self, context: ViewContext, pipeline: Pipeline, draws: Sequence[Any]
+    ) -> NDArray[np.bool_] | None:
+        """(k,): for each of `compares` whether the draws are equal."""
+        if not self.compares:
+            return None
+        there = [self._drawn(context, pipeline, names) for names in self.compares]
+        return np.array([all(draws[p] == drawn for p, drawn in one.items()) for one in there])
+
+    def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
+        own, other = pipelines[view], pipelines[self.of]
+        for name in dict.fromkeys((*self.shares, *(n for names in self.compares for n in names))):
+            here, there = _named(own, name), _named(other, name)
+            if not there:
+                raise _absent(view, name, other)
+            if here != there:
+                raise UsageError(
+                    f"the view '{view}' shares draws of '{name}' with the view '{self.of}', so "
+                    "views.overrides may not give them different ones"
+                )
+        self._check_sizes(view, own)
+
+    def _check_sizes(self, view: str, pipeline: Pipeline) -> None:
+        """Refuse to share a crop whose box was drawn for an image that is turned otherwise."""
+        turns = None
+        for augmentation in pipeline.augmentations:
+            if augmentation.name in self.shares and turns and hasattr(augmentation, "size"):
+                raise UsageError(
+                    f"the view '{view}' cannot share '{augmentation.name}', which comes after "
+                    f"'{turns}': its box is for an image that is turned as the query is; put "
+                    f"'{turns}' after it, or share it too"
+                )
+            fixed = hasattr(augmentation, "size")
+            if fixed:
+                turns = None
+            elif _changes_size(augmentation) and augmentation.name not in self.shares:
+                turns = augmentation.name
+
+    def _drawn(self, context: ViewContext, pipeline: Pipeline, names: Sequence[str]) -> dict[int, Any]:
+        """What `of` drew for augmentations of these names, by their place in our pipeline."""
+        other = context.pipelines[self.of]
+        return {
+            here: context.draws[self.of][there]
+            for name in names
+            for here, there in zip(pipeline.places(name), other.places(name), strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class Lacking(Augmented):
+    """All augmentations of the pipeline but for those in `lacks`."""
+
+    lacks: tuple[str, ...] = ()
+    """Names of augmentations."""
+
+    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> list[Any]:
+        given = {place: None for name in self.lacks for place in pipeline.places(name)}
+        return pipeline.sample(rng, context.image.height, context.image.width, given)
+
+    def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
+        for name in self.lacks:
+            named = _named(pipelines[view], name)
+            if not named:
+                raise _absent(view, name, pipelines[view])
+            if not all(map(_can_be_left_out, named)):
+                raise UsageError(
+                    f"the view '{view}' cannot do without '{name}': views without it would have "
+                    "another size, or it has no way to leave an image as it is"
+                )
+
+
+def _named(pipeline: Pipeline, name: str) -> list[Augmentation]:
+    return [pipeline.augmentations[place] for place in pipeline.places(name)]
+
+
+def _absent(view: str, name: str, pipeline: Pipeline) -> UsageError:
+    known = [augmentation.name for augmentation in pipeline.augmentations]
+    return unknown(f"augmentation for the view '{view}'", name, known)
+
+
+def _changes_size(augmentation: Augmentation) -> bool:
+    """Whether its draws decide on the size of what it returns."""
+    return type(augmentation).output_size is not Augmentation.output_size
+
+
+def _can_be_left_out(augmentation: Augmentation) -> bool:
+    """Whether it leaves an image as it is where None was drawn."""
+    image = np.zeros((8, 8, 3), np.uint8)
+    try:
+        return augmentation.apply(image, None) is image
+    except (TypeError, AttributeError, ValueError):
+        return False

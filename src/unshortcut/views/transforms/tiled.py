@@ -1,0 +1,81 @@
+"""Patch tiles: the texture of an image, its patches laid out anew (NSN, section 2.3).
+
+In the authors' code the patches come from the finished query view; in the paper, from the image.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
+from unshortcut.randomness import generator
+from unshortcut.augmentations.augmentation import Array, Pipeline
+from unshortcut.views.transform import ViewContext, ViewTransform
+
+PATCH_SHARE = (16 / 224, 72 / 224)
+"""The papers' range of the patches' side, as shares of the view's."""
+
+
+def patch_range(side: int) -> tuple[int, int]:
+    """The papers' range of patch sizes for views of `side` pixels.
+
+    >>> patch_range(224), patch_range(64)
+    ((16, 72), (5, 21))
+    """
+    low, high = (max(1, round(share * side)) for share in PATCH_SHARE)
+    return low, high
+
+
+@dataclass(frozen=True)
+class TiledView(ViewTransform):
+    """Patches of the finished view `of`, which comes before it, tiled to the size of that view."""
+
+    has_pipeline: ClassVar[bool] = False
+
+    of: str = "query"
+    patch: tuple[int, int] | None = None
+    """Range of the patches' side in pixels, both ends included; None: the papers' share."""
+    overlap: bool = True
+    flip: bool = False
+    vertical_flip: bool = False
+    turn: bool = False
+
+    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
+        return int(rng.integers(2**62))  # where the patches lie depends on the size of the view
+
+    def make(self, context: ViewContext, pipeline: Pipeline, draws: int) -> Array:
+        view = context.views[self.of]
+        return tile_patches(view, self.tiles(view, view, draws))
+
+    def shrink(self, pipeline: Pipeline, draws: int) -> float:
+        return math.inf  # nothing is decoded for it
+
+    def tiles(self, image: Array, like: Array, seed: int) -> Tiles:
+        """Tiles out of an image (h, w, 3) for a result of the size of `like`."""
+        height, width = image.shape[:2]
+        size = like.shape[0], like.shape[1]
+        return sample_tiles(
+            generator(seed),
+            height,
+            width,
+            patch=self.patch or patch_range(min(size)),
+            size=size,
+            overlap=self.overlap,
+            flip=self.flip,
+            vertical_flip=self.vertical_flip,
+            turn=self.turn,
+        )
+
+
+@dataclass(frozen=True)
+class TiledImage(TiledView):
+    """Patches of the whole image, as it was decoded, tiled to the size of the view `of`."""
+
+    def make(self, context: ViewContext, pipeline: Pipeline, draws: int) -> Array:
+        image = context.pixels()
+        return tile_patches(image, self.tiles(image, context.views[self.of], draws))
+
+    def shrink(self, pipeline: Pipeline, draws: int) -> float:
+        return 1.0  # patches are of the image at its own scale

@@ -1,0 +1,73 @@
+"""Rotated images: pixels and labels agree, turns are balanced, bad images stay bad."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Picture
+
+from tests.data.images import write_tree
+from unshortcut.data.open import open_data
+from unshortcut.data.shapes import Shapes
+from unshortcut.data.source import BadImageError, Subset
+from unshortcut.data.rotated import DEGREES, Rotated
+
+
+def test_the_label_is_the_angle_that_pillow_turns_by(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(256, size=(5, 8, 3), dtype=np.uint8)
+    picture = Picture.fromarray(pixels)
+    for name in "abcd":
+        picture.save(tmp_path / f"{name}.png")
+    turned = Rotated(open_data(tmp_path))
+    assert turned.classes == DEGREES and sorted(turned.labels) == [0, 1, 2, 3]
+    for index, label in enumerate(turned.labels):
+        image = turned.image(index)
+        expected = np.asarray(picture.rotate(int(DEGREES[label]), expand=True))
+        np.testing.assert_array_equal(image.pixels(), expected)
+        assert (image.height, image.width) == expected.shape[:2]
+
+
+@pytest.mark.parametrize("count", [3, 40, 41, 4003])
+def test_each_image_is_shown_once_and_the_angles_are_balanced(count: int) -> None:
+    source = Shapes("val", size=16, count=count)
+    turned = Rotated(source)
+    assert len(turned) == count
+    counts = np.bincount(turned.labels, minlength=4)
+    assert counts.max() - counts.min() <= 1
+    for index in (0, count - 1):
+        upright = np.rot90(turned.image(index).pixels(), -turned.labels[index])
+        np.testing.assert_array_equal(upright, source.image(index).pixels())
+
+
+def test_an_angle_depends_on_seed_and_position_alone() -> None:
+    source = Shapes("val", size=16, count=400)
+    labels = Rotated(source).labels
+    np.testing.assert_array_equal(labels[:90], Rotated(Subset(source, np.arange(90))).labels)
+    # Angles of another seed agree by chance, in a quarter of the places.
+    assert 0.15 < (labels == Rotated(source, seed=1).labels).mean() < 0.35
+    # Neither the place among four nor the four before say what the angle is.
+    assert 0.15 < (labels == np.arange(400) % 4).mean() < 0.35
+    assert 0.15 < (labels[4:] == labels[:-4]).mean() < 0.35
+
+
+def test_names_and_fingerprints_are_its_own(tmp_path: Path) -> None:
+    write_tree(tmp_path, [f"{number}.png" for number in range(8)])
+    source = open_data(tmp_path)
+    turned = Rotated(source)
+    prints = {each.fingerprint() for each in (source, turned, Rotated(source, seed=1))}
+    assert len(prints) == 3 and Rotated(source).fingerprint() in prints
+    place = turned.labels.tolist().index(1)
+    assert turned.identity(place) == f"{place}.png turned by 90°"
+
+
+def test_an_image_that_cannot_be_read_stays_so(tmp_path: Path) -> None:
+    write_tree(tmp_path, ["0.png", "1.png", "2.png"])
+    (tmp_path / "1.png").write_bytes(b"no image")
+    turned = Rotated(open_data(tmp_path))
+    assert turned.has_headers
+    for index in (0, 2):
+        turned.check_header(index)
+    with pytest.raises(BadImageError):
+        turned.image(1).pixels()
+    with pytest.raises(BadImageError):
+        turned.check_header(1)

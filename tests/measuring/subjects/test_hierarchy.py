@@ -1,0 +1,37 @@
+"""Hierarchy files, good and bad."""
+
+from pathlib import Path
+
+import pytest
+
+from unshortcut.measuring.subjects.hierarchy import read_hierarchy
+from unshortcut.errors import UsageError
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_a_line_gives_a_fine_class_its_coarse_one(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "kinds.csv"
+    lines = ["# fine and coarse", "beagle,dog", "pug,dog", "", "tabby,cat"]
+    path.write_text("\n".join(lines).replace(",", separator), encoding="utf-8")
+    assert read_hierarchy(path) == {"beagle": "dog", "pug": "dog", "tabby": "cat"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("beagle,dog\nbeagle,cat", "'beagle' twice, of 'dog' and of 'cat'"),
+        ("beagle", "line 1: two columns"),
+        ("", "no line with two columns"),
+        (b"\xff\xfe\x00", "cannot be read"),
+    ],
+)
+def test_a_bad_file_is_told(tmp_path: Path, content: str | bytes, said: str) -> None:
+    path = tmp_path / "kinds.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UsageError, match=said):
+        read_hierarchy(path)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_hierarchy(tmp_path / "none.csv")

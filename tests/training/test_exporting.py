@@ -1,0 +1,99 @@
+"""Exports round-trip: strict loads into timm and torchvision, ONNX through onnxruntime."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+import torch
+import torchvision
+
+from tests.small import TINY
+from unshortcut.errors import UsageError
+from unshortcut.models.batchnorm import split_batch_norm
+from unshortcut.models.card import Card, Preprocessing, save_encoder
+from unshortcut.models.encoder import Encoder, EncoderSettings, create_encoder
+from unshortcut.models.load import load_model
+from unshortcut.training.exporting import export
+
+IMAGES = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
+
+
+def save(settings: EncoderSettings, folder: Path) -> tuple[Encoder, Path]:
+    """An encoder as MoCo leaves it: split batch norm, running statistics of its own."""
+    encoder = create_encoder(settings, 0)
+    split_batch_norm(encoder, 2)
+    encoder.train()
+    encoder(torch.randn(8, 3, 64, 64))
+    encoder.eval()
+    card = Card(encoder=settings, preprocessing=Preprocessing(size=64), dim=encoder.dim)
+    path = folder / "encoder.safetensors"
+    save_encoder(encoder, card, path)
+    return encoder, path
+
+
+def test_timm_loads_it_strictly(tmp_path: Path) -> None:
+    encoder, path = save(EncoderSettings(name="resnet18"), tmp_path)
+    out = export(path, "timm")
+    model = timm.create_model("resnet18", num_classes=0)
+    model.load_state_dict(torch.load(out, weights_only=True), strict=True)
+    with torch.no_grad():
+        torch.testing.assert_close(model.eval()(IMAGES), encoder(IMAGES), rtol=0, atol=1e-5)
+
+
+def test_torchvision_loads_it_strictly(tmp_path: Path) -> None:
+    encoder, path = save(EncoderSettings(name="resnet50"), tmp_path)
+    out = export(path, "torchvision")
+    model = torchvision.models.resnet50()
+    model.fc = torch.nn.Identity()
+    model.load_state_dict(torch.load(out, weights_only=True), strict=True)
+    with torch.no_grad():
+        torch.testing.assert_close(model.eval()(IMAGES), encoder(IMAGES), rtol=0, atol=1e-5)
+
+
+def test_onnx_agrees_for_any_batch_size(tmp_path: Path) -> None:
+    import onnxruntime
+
+    encoder, path = save(TINY, tmp_path)
+    out = export(path, "onnx")
+    session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+    images = torch.randn(5, 3, 64, 64)
+    (features,) = session.run(None, {session.get_inputs()[0].name: images.numpy()})
+    with torch.no_grad():
+        np.testing.assert_allclose(features, encoder(images).numpy(), atol=1e-5)
+    loaded = load_model(out)
+    assert loaded.preprocessing.size == 64
+    torch.testing.assert_close(loaded.features(images), torch.from_numpy(features))
+
+
+def test_safetensors_and_card_load_as_a_model(tmp_path: Path) -> None:
+    encoder, path = save(TINY, tmp_path)
+    out = export(path, "safetensors", tmp_path / "elsewhere" / "mine.safetensors")
+    loaded = load_model(out, size=32)
+    assert loaded.preprocessing == Preprocessing(size=32)
+    with torch.no_grad():
+        torch.testing.assert_close(loaded.features(IMAGES), encoder(IMAGES), rtol=0, atol=1e-5)
+    assert loaded.fingerprint == load_model(path).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("settings", "target", "message"),
+    [
+        (TINY, "torchvision", "not built as torchvision's"),
+        (EncoderSettings(name="resnet18", small_stem=True), "torchvision", "small_stem True"),
+        (EncoderSettings(name="resnet10t"), "torchvision", "torchvision has no 'resnet10t'"),
+        (TINY, "tensorflow", "unknown export target 'tensorflow'"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(
+    settings: EncoderSettings, target: str, message: str, tmp_path: Path
+) -> None:
+    _, path = save(settings, tmp_path)
+    with pytest.raises(UsageError, match=message):
+        export(path, target)  # type: ignore[arg-type]
+    assert {file.name for file in tmp_path.iterdir()} == {"encoder.safetensors", "encoder.json"}
+
+
+def test_an_unfinished_run_cannot_be_exported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no finished run"):
+        export(tmp_path)
