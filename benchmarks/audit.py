@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from benchmarks.common import json_target, real_data, report
+from unshortcut.auditor import audit
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.models.load import load_model
-from unshortcut.auditor import audit
 
 LITE0 = "examples.efficientnet_lite:efficientnet_lite0"
 IMAGES = 200

@@ -34,11 +34,11 @@ from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.method import Method
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.negatives.other_keys import OtherKeysSettings
 from unshortcut.negatives.patch import PatchSettings
 from unshortcut.negatives.queue import QueueSettings
-from unshortcut.methods.simclr import SimCLRSettings
-from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.recipes.load import load_recipe
 from unshortcut.views.plan import ViewPlan
 

@@ -29,7 +29,7 @@ def lightly_moco(encoder: nn.Module, settings: MoCoSettings, queue: int, views: 
     key_encoder, key_head = deepcopy(encoder), deepcopy(head)
     deactivate_requires_grad(key_encoder)
     deactivate_requires_grad(key_head)
-    criterion = NTXentLoss(settings.objective.temperature, memory_bank_size=(queue, settings.dim))
+    criterion = NTXentLoss(settings.loss.temperature, memory_bank_size=(queue, settings.dim))
     optimizer = _sgd(encoder, head)
 
     def step(_: int) -> None:
@@ -48,7 +48,7 @@ def lightly_moco(encoder: nn.Module, settings: MoCoSettings, queue: int, views: 
 def lightly_simclr(encoder: nn.Module, settings: SimCLRSettings, views: Views) -> Step:
     """SimCLR around an encoder from images to features (N, 512), as wide as ours."""
     head = SimCLRProjectionHead(512, settings.hidden, settings.dim)
-    criterion = NTXentLoss(settings.objective.temperature)
+    criterion = NTXentLoss(settings.loss.temperature)
     optimizer = _sgd(encoder, head)
 
     def step(_: int) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import skimage.data
 from sklearn.datasets import load_sample_image
 
+from unshortcut.augmentations.augmentation import Array, make_augmentation
 from unshortcut.build.operation import OPERATIONS
 from unshortcut.imaging.synthesis import example_patches, synthesize_texture
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array, make_augmentation
 from unshortcut.views.sheet import sheet
 
 SIDE = 224

@@ -34,11 +34,11 @@ def test_the_demo_trains_probes_and_writes_what_it_says(
     assert str(Path("out", "report.html")) in said.err
     page = Path("out/report.html").read_text()
     assert all(row in page for row in ("untrained", "MoCo-v2", "Shape bias", "sketch"))
-    figures = json.loads(Path("out/result.json").read_text())["figures"]
-    assert set(figures) == {"untrained", "MoCo-v2", "verdicts", "seconds"}
-    assert set(figures["verdicts"]) == {"untrained", "MoCo-v2"}
-    assert set(figures["MoCo-v2"]["linear"]) == {*SPLITS, "rotation"}
-    assert set(figures["MoCo-v2"]["knn"]) == set(SPLITS)
+    metrics = json.loads(Path("out/result.json").read_text())["metrics"]
+    assert set(metrics) == {"untrained", "MoCo-v2", "verdicts", "seconds"}
+    assert set(metrics["verdicts"]) == {"untrained", "MoCo-v2"}
+    assert set(metrics["MoCo-v2"]["linear"]) == {*SPLITS, "rotation"}
+    assert set(metrics["MoCo-v2"]["knn"]) == set(SPLITS)
     again = demo("out")
     assert again.scores == first.scores
     assert again.seconds < first.seconds

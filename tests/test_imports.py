@@ -7,8 +7,9 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "unshortcut"
 ORDER = (
-    "imaging", "data", "views", "models", "objectives", "methods", "recipes", "probes", "training",
-    "transfer", "audit", "build", "report", "reproduction", "demonstration", "cli",
+    "imaging", "data", "augmentations", "views", "models", "losses", "negatives", "methods",
+    "recipes", "probes", "training", "transfer", "spaces", "measuring", "measurements", "auditing",
+    "build", "report", "auditor", "reproduction", "demonstration", "cli",
 )  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
 
@@ -56,7 +57,7 @@ def imported_names(path: Path) -> set[str]:
 
 
 def test_objectives_know_no_ranks() -> None:
-    for path in (SOURCE / "objectives").glob("*.py"):
+    for path in (SOURCE / "losses").glob("*.py"):
         assert not any("distributed" in name.split(".") for name in imported_names(path)), path
 
 

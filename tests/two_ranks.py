@@ -10,7 +10,7 @@ import torch.multiprocessing as mp
 from torch import Tensor
 
 from tests.small import PlainEncoder, part_of, random_views
-from unshortcut.methods.method import Method, MethodSettings, Seen, Training
+from unshortcut.methods.method import Batch, Method, MethodSettings, TrainingContext
 
 STEPS, LR = 3, 0.5
 IMAGES, CLASSES = 20, 3
@@ -53,14 +53,14 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
 def run_steps(settings: MethodSettings, batch: int, rank: int, world: int) -> Trace:
     """A few plain gradient steps in float64, gradients averaged over ranks as DDP does."""
     torch.manual_seed(0)
-    training = Training(images=IMAGES, classes=CLASSES)
+    training = TrainingContext(images=IMAGES, classes=CLASSES)
     method: Method = settings.build(PlainEncoder(), training).double()
     names = tuple(settings.view_transforms())
     losses, gradients = [], []
     for step in range(STEPS):
         views = part_of(random_views(names, batch, seed=step), rank, world)
         index, label = (part_of({"": all_}, rank, world)[""] for all_ in _names(batch, step))
-        result = method.loss(Seen(views, index, label))
+        result = method.loss(Batch(views, index, label))
         method.zero_grad()
         result.loss.backward()
         method.on_after_backward()

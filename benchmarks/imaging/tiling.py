@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from benchmarks.common import alternate
+from unshortcut.augmentations.augmentation import make_augmentation
 from unshortcut.data.decode import EncodedImage
 from unshortcut.imaging.tiling import sample_tiles
 from unshortcut.imaging.tiling_batch import tile_patches_batch
 from unshortcut.randomness import generator
 from unshortcut.recipes.load import load_recipe
-from unshortcut.augmentations.augmentation import make_augmentation
 
 BATCH = 64
 ROUNDS = 9

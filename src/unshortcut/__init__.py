@@ -10,24 +10,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unshortcut.spaces.advice import advise
-    from unshortcut.spaces.reliance import space_reliance
-    from unshortcut.measuring.nearest import neighbors
-    from unshortcut.measuring.similarities import similarity
+    from unshortcut.auditor import audit
     from unshortcut.build.make import filter_data, texturize
     from unshortcut.data.open import open_data
     from unshortcut.demonstration import demo
+    from unshortcut.measuring.nearest import neighbors
+    from unshortcut.measuring.similarities import similarity
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import embed, probe
-    from unshortcut.spaces.subsets import probe_spaces
     from unshortcut.recipes.load import load_recipe
-    from unshortcut.auditor import audit
     from unshortcut.report.report import Report
     from unshortcut.reproduction.run import reproduce
+    from unshortcut.spaces.advice import advise
+    from unshortcut.spaces.loading import load_spaces
+    from unshortcut.spaces.reliance import space_reliance
+    from unshortcut.spaces.subsets import probe_spaces
+    from unshortcut.training.contact_sheet import show
     from unshortcut.training.exporting import export
     from unshortcut.training.pretraining import pretrain
-    from unshortcut.training.contact_sheet import show
-    from unshortcut.spaces.loading import load_spaces
 
 _PLACES = {
     "Report": "unshortcut.report.report",

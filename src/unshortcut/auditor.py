@@ -9,12 +9,12 @@ from rich.console import Console
 from torch import nn
 
 from unshortcut.auditing.run import examine
+from unshortcut.errors import UsageError
 from unshortcut.measuring.settings import IMAGES, Settings, Severities
 from unshortcut.measuring.subjects.classifier import Kind
 from unshortcut.measuring.subjects.making import Stated
 from unshortcut.measuring.subjects.models import Model, by_name
 from unshortcut.measuring.subjects.opening import Data
-from unshortcut.errors import UsageError
 from unshortcut.models.load import LoadedModel, from_object, with_classes
 from unshortcut.report.report import Report
 from unshortcut.result import public_name

@@ -14,12 +14,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
+from unshortcut.auditor import audit
 from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES, Shapes
 from unshortcut.models.load import LoadedModel, from_module, load_model
 from unshortcut.probes.probe import Score
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
-from unshortcut.auditor import audit
 from unshortcut.result import RESULT_FILE, write_result
 from unshortcut.training.fit import preprocessing
 from unshortcut.training.folder import RunFolder
@@ -92,7 +92,7 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     _chart(scores, list(models), folder / "accuracy.png")
     verdicts = _audited(models, folder / PAGE, seed, console)
     seconds = time.monotonic() - started
-    figures = {
+    metrics = {
         label: {
             kind: {
                 column: scores[label, kind, column].mean
@@ -106,7 +106,7 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     write_result(
         folder / RESULT_FILE,
         "demo",
-        figures={**figures, "verdicts": verdicts, "seconds": seconds},
+        metrics={**metrics, "verdicts": verdicts, "seconds": seconds},
         seed=seed,
         data="shapes",
     )

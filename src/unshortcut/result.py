@@ -21,7 +21,7 @@ def write_result(
     path: Path,
     command: str,
     *,
-    figures: dict[str, Any],
+    metrics: dict[str, Any],
     seed: int | None = None,
     data: str | None = None,
     model: str | None = None,
@@ -34,7 +34,7 @@ def write_result(
         "seed": seed,
         "data": data and public_name(data),
         "model": model and public_name(model),
-        "figures": figures,
+        "metrics": metrics,
     }
     write_json(path, result)
     return result

@@ -6,10 +6,10 @@ from typing import ClassVar
 import pytest
 
 from unshortcut.auditing.findings import Entry, Findings, ModelInfo
-from unshortcut.measurements.measurement import Measurement, Metric
 from unshortcut.auditing.requirements import Requirement, check_names, judge
-from unshortcut.measuring.settings import Settings
 from unshortcut.errors import UsageError
+from unshortcut.measurements.measurement import Measurement, Metric
+from unshortcut.measuring.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from unshortcut.measuring.exhibits import Picture
 from unshortcut.auditing.result_cache import from_json, plain_values, recall, remember, to_json
+from unshortcut.measuring.exhibits import Picture
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from unshortcut.auditing.findings import Findings
-from unshortcut.measurements.measurement import measurements
 from unshortcut.auditing.requirements import Requirement, judge
 from unshortcut.auditing.run import examine
-from unshortcut.measuring.settings import Settings
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.errors import RunError, UsageError
+from unshortcut.measurements.measurement import measurements
+from unshortcut.measuring.settings import Settings
 from unshortcut.models.load import LoadedModel, from_object
 
 QUIET = Console(quiet=True)

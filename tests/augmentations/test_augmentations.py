@@ -17,12 +17,12 @@ from torchvision.transforms import RandomResizedCrop as TorchvisionResizedCrop
 
 from tests.imaging.pictures import difference, pictures
 from tests.real_data import real_data
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline, make_augmentation
 from unshortcut.data.decode import EncodedImage
 from unshortcut.discovery import find
 from unshortcut.errors import UsageError
 from unshortcut.imaging.color import Color
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Augmentation, Pipeline, make_augmentation
 
 DRAWS = 1500
 RNG = np.random.default_rng

@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 from tests.imaging.pictures import pictures
+from unshortcut.augmentations.augmentation import AUGMENTATIONS, Augmentation, make_augmentation
 from unshortcut.discovery import find
 from unshortcut.errors import UsageError
 from unshortcut.imaging.diffusion import anisotropic_diffusion
 from unshortcut.imaging.filters import bilateral, cartoon
 from unshortcut.parts import part_to_mapping
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import AUGMENTATIONS, Augmentation, make_augmentation
 
 DRAWS = 1500
 NAMES = ("anisotropic_diffusion", "bilateral_filter", "cartoon")

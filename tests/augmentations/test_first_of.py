@@ -7,13 +7,13 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
+from unshortcut.augmentations.torchvision import AsTransform
 from unshortcut.data.source import ArrayImage, BadImageError
 from unshortcut.randomness import generator
 from unshortcut.recipes.load import load_recipe
-from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
-from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.plan import ViewPlan
-from unshortcut.augmentations.torchvision import AsTransform
+from unshortcut.views.transforms.augmented import Augmented
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (40, 48, 3), dtype=np.uint8)
 BLUR = {"name": "gaussian_blur", "p": 0.5}

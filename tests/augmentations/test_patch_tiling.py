@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from tests.imaging.pictures import pictures
+from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
 from unshortcut.errors import UsageError
 from unshortcut.parts import build
 from unshortcut.randomness import generator
 from unshortcut.recipes.schema import ViewSettings
-from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
 
 
 def test_patches_of_the_result_are_patches_of_the_image() -> None:
@@ -43,7 +43,7 @@ def test_only_without_overlap_are_all_patches_apart(overlap: bool) -> None:
     assert on_grid != overlap
 
 
-@pytest.mark.parametrize(("setting", "column"), [("flip", 2), ("turn", 3)])
+@pytest.mark.parametrize(("setting", "column"), [("flip", 2), ("rotate", 3)])
 def test_flips_and_turns_are_options(setting: str, column: int) -> None:
     for on in (False, True):
         tiling = make_augmentation("patch_tiling", {"patch": 16, setting: on})
@@ -67,7 +67,7 @@ def test_p_is_how_often_an_image_is_tiled(p: float) -> None:
 
 
 def test_two_views_share_a_draw_to_the_bit() -> None:
-    pipeline = Pipeline([make_augmentation("patch_tiling", {"flip": True, "turn": True})])
+    pipeline = Pipeline([make_augmentation("patch_tiling", {"flip": True, "rotate": True})])
     first, second = (pipeline.sample(generator(7), 100, 120) for _ in range(2))
     assert first == second
     image = pictures("drawn")[0][:100, :120]

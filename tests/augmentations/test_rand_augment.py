@@ -8,8 +8,6 @@ import pytest
 from timm.data import auto_augment as reference
 
 from tests.imaging.pictures import difference, pictures
-from unshortcut.errors import UsageError
-from unshortcut.randomness import generator
 from unshortcut.augmentations.augmentation import make_augmentation
 from unshortcut.augmentations.rand_augment import (
     OPERATIONS,
@@ -17,6 +15,8 @@ from unshortcut.augmentations.rand_augment import (
     Step,
     operate,
 )
+from unshortcut.errors import UsageError
+from unshortcut.randomness import generator
 
 FILL = (124, 116, 104)
 THEIR_NAMES = {
@@ -61,7 +61,7 @@ def test_every_operation_of_every_strength_is_timms(operation: str, magnitude: f
 
 
 def _one_of(operation: str, magnitude: float) -> Step:
-    augmentation = RandAugment(count=1, magnitude=magnitude, spread=0.0, p=1.0)
+    augmentation = RandAugment(count=1, magnitude=magnitude, magnitude_std=0.0, p=1.0)
     rng = generator(0)
     while True:
         (step,) = augmentation.sample(rng, 32, 32)
@@ -70,7 +70,7 @@ def _one_of(operation: str, magnitude: float) -> Step:
 
 
 def test_operations_signs_and_strengths_are_drawn_as_asked() -> None:
-    augmentation = RandAugment(count=2, magnitude=5.0, spread=1.0, p=0.5)
+    augmentation = RandAugment(count=2, magnitude=5.0, magnitude_std=1.0, p=0.5)
     rng = generator(0)
     draws = [augmentation.sample(rng, 32, 32) for _ in range(6000)]
     lengths = Counter(len(draw) for draw in draws)
@@ -87,7 +87,7 @@ def test_operations_signs_and_strengths_are_drawn_as_asked() -> None:
 
 
 def test_the_strength_stays_within_its_range() -> None:
-    augmentation = RandAugment(count=4, magnitude=10.0, spread=5.0, p=1.0)
+    augmentation = RandAugment(count=4, magnitude=10.0, magnitude_std=5.0, p=1.0)
     rng = generator(0)
     amounts = [
         abs(step.amount)

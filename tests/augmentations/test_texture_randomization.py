@@ -11,12 +11,12 @@ from safetensors.torch import save_file
 from scipy import stats
 
 from tests.imaging.pictures import pictures
+from unshortcut.augmentations.augmentation import make_augmentation
 from unshortcut.errors import UsageError
 from unshortcut.imaging.adain import _shapes, load_adain
 from unshortcut.imaging.patterns import random_pattern
 from unshortcut.imaging.transfer import fitted_style, transfer_texture
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import make_augmentation
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.imaging.pictures import pictures
+from unshortcut.augmentations.augmentation import make_augmentation
+from unshortcut.augmentations.texture_synthesis import TextureSynthesis
 from unshortcut.errors import UsageError
 from unshortcut.imaging.synthesis import synthesize_texture
 from unshortcut.randomness import generator
 from unshortcut.recipes.schema import ViewSettings
-from unshortcut.augmentations.augmentation import make_augmentation
-from unshortcut.augmentations.texture_synthesis import TextureSynthesis
 
 
 def test_the_result_is_the_synthesis_of_the_center_and_of_the_drawn_patch() -> None:

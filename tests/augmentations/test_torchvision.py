@@ -7,9 +7,9 @@ import torch
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
-from unshortcut.randomness import generator
 from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
 from unshortcut.augmentations.torchvision import AsTransform
+from unshortcut.randomness import generator
 
 
 @pytest.fixture

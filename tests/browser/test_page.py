@@ -20,7 +20,7 @@ SORTABLE = "#shape_bias .table >> nth=0"
 
 
 @dataclass
-class Seen:
+class Batch:
     """What a page did beside showing itself."""
 
     errors: list[str] = field(default_factory=list)
@@ -28,8 +28,8 @@ class Seen:
     dialogs: list[str] = field(default_factory=list)
 
 
-def watch(page: "Page") -> Seen:
-    seen = Seen()
+def watch(page: "Page") -> Batch:
+    seen = Batch()
     page.on("console", lambda one: seen.errors.append(one.text))
     page.on("pageerror", lambda one: seen.errors.append(str(one)))
     page.on("request", lambda one: seen.requests.append(one.url))

@@ -36,14 +36,14 @@ def test_the_advice_is_said_first_and_its_encoder_loads(
     result = json.loads(text)
     assert text == Path("copy.json").read_text() and str(folder) not in text
     assert result["command"] == "advise" and result["seed"] == 5 and result["model"] == "run"
-    figures = result["figures"]
+    metrics = result["metrics"]
     printed = " ".join(capsys.readouterr().out.split())
-    assert printed.startswith(figures["advice"])
-    assert len(figures["candidates"]) == 8 and sum(figures["images"].values()) == 40
-    for row in figures["candidates"].values():
+    assert printed.startswith(metrics["advice"])
+    assert len(metrics["candidates"]) == 8 and sum(metrics["images"].values()) == 40
+    for row in metrics["candidates"].values():
         low, high = row["interval"]
         assert f"{row['accuracy']:.1f} ({low:.1f} to {high:.1f})" in printed
-    used = figures["candidates"][figures["use"]]
+    used = metrics["candidates"][metrics["use"]]
     spaces = load_model("new/advice").spaces
     assert spaces == (None if used["spaces"] is None else tuple(used["spaces"]))
     assert "wrote new/advice/encoder.safetensors" in printed

@@ -66,7 +66,7 @@ def test_a_page_a_table_and_figures(folder: Path, capsys: pytest.CaptureFixture[
     assert "<b>bright" not in page
     found = json.loads(Path("found.json").read_text())
     assert found["command"] == "audit"
-    model = found["figures"]["models"]["red_models:reds"]
+    model = found["metrics"]["models"]["red_models:reds"]
     assert model["metrics"]["accuracy"]["value"] == 1.0
     assert model["measurements"]["confidence"]["status"] == "done"
     assert str(folder) not in page + Path("found.json").read_text()

@@ -47,7 +47,7 @@ def test_filter_tells_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["operation"]["sigma"] == [1.0, 2.0] and len(told["failures"]) == 1
     result = json.loads(Path("result.json").read_text())
     assert result["command"] == "filter" and result["data"] == "photos"
-    assert result["figures"]["made"] == 6 and result["figures"]["failed"] == 1
+    assert result["metrics"]["made"] == 6 and result["metrics"]["failed"] == 1
     assert call(*words, "--format", "png") == 0
     assert "nothing to do: all 6 images are in" in capsys.readouterr().out
 

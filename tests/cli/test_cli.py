@@ -96,7 +96,7 @@ def test_from_a_recipe_to_figures(
     assert call(*words, "--json", "knn.json") == 0
     result = json.loads(Path("knn.json").read_text())
     assert result["command"] == "probe" and result["data"] == "shapes"
-    assert 0 < result["figures"]["val"]["accuracy"] < 100
+    assert 0 < result["metrics"]["val"]["accuracy"] < 100
     assert call("embed", "run", "--data", "shapes@val", "--out", "val.npz") == 0
     assert call("export", "run", "--to", "timm") == 0
     assert call("recipes") == 0

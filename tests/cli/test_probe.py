@@ -28,14 +28,14 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def probe(data: str, kind: str, *words: str) -> dict[str, dict[str, float]]:
     model = ["timm:resnet18@random", "--size", "32"]
     assert call("probe", *model, "--data", data, "--kind", kind, "--json", "x.json", *words) == 0
-    figures: dict[str, dict[str, float]] = json.loads(Path("x.json").read_text())["figures"]
-    return figures
+    metrics: dict[str, dict[str, float]] = json.loads(Path("x.json").read_text())["metrics"]
+    return metrics
 
 
 def test_few_shot_shows_and_keeps_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    figures = probe("photos", "fewshot", "--set", "shots=[1, 3]", "--set", "trials=4")
-    assert {"val, 1-shot", "val, 3-shot"} < set(figures)
-    score = figures["val, 3-shot"]
+    metrics = probe("photos", "fewshot", "--set", "shots=[1, 3]", "--set", "trials=4")
+    assert {"val, 1-shot", "val, 3-shot"} < set(metrics)
+    score = metrics["val, 3-shot"]
     # 3.182 is the tables' t for three degrees of freedom.
     assert score["interval"] == pytest.approx(3.182 * score["std"] / 2, rel=1e-3)
     printed = capsys.readouterr().out

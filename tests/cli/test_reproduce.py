@@ -73,6 +73,6 @@ def test_a_claim_on_a_folder_of_images_leaves_its_result_where_it_is_asked_for(
         "unshortcut reproduce negatives-alpha --data photos --seeds 1 --scale small --recipe "
         "tiny.yaml --set schedule.epochs=1 --only alpha=0 --transfer sketch=photos:photos@val"
     )
-    (figures,) = kept["variants"]["alpha=0"]["figures"]
-    assert set(figures) == {"test", "texture", "sketch"}
+    (metrics,) = kept["variants"]["alpha=0"]["metrics"]
+    assert set(metrics) == {"test", "texture", "sketch"}
     assert "77.88" in capsys.readouterr().out

@@ -8,8 +8,8 @@ import yaml
 
 from tests.cli.test_cli import call
 from tests.small import TINY_RECIPE
-from unshortcut.measuring.similarities import KINDS, similarity
 from unshortcut.data.shapes import Shapes
+from unshortcut.measuring.similarities import KINDS, similarity
 from unshortcut.training.pretraining import pretrain
 from unshortcut.training.projection import load_projection
 
@@ -43,7 +43,7 @@ def test_runs_are_compared_where_their_objective_works(
     )  # fmt: skip
     for name, kinds in expected.means().items():
         for kind in KINDS:
-            assert result["figures"]["models"][name][kind]["mean"] == kinds[kind]
+            assert result["metrics"]["models"][name][kind]["mean"] == kinds[kind]
             assert f"{kinds[kind]:z.3f}" in printed
     assert Path("out/here/similarity.png").stat().st_size > 10_000
 

@@ -11,12 +11,12 @@ from PIL import Image as PillowImage
 
 from tests.cli.test_cli import call
 from tests.methods.small_runs import small_run
-from unshortcut.measuring.nearest import neighbors
 from unshortcut.data.shapes import Shapes
+from unshortcut.measuring.nearest import neighbors
 from unshortcut.models.load import load_model
+from unshortcut.spaces.loading import load_spaces, save_spaces
 from unshortcut.spaces.subsets import probe_spaces, select_spaces
 from unshortcut.training.folder import RunFolder
-from unshortcut.spaces.loading import load_spaces, save_spaces
 
 SETS = ("schedule.epochs=1", "method.hidden=12", "method.dim=8")
 SPACES = ("invariant", "color", "rotation")
@@ -54,9 +54,9 @@ def test_spaces_prints_every_subset_and_the_reliance(
     expected = probe_spaces(load_spaces("looc"), "data", seeds=1)
     assert len(expected) == 7
     for subset, one in expected.items():
-        assert result["figures"]["subsets"]["+".join(subset)] == one.figures()
+        assert result["metrics"]["subsets"]["+".join(subset)] == one.to_dict()
         assert f"{' + '.join(subset)} │ {one.scores['test'].mean:.2f} %" in printed
-    test = result["figures"]["reliance"]["tests"]["test"]
+    test = result["metrics"]["reliance"]["tests"]["test"]
     assert tuple(test["shares"]) == SPACES and sum(test["shares"].values()) == pytest.approx(1)
     assert 0 <= test["mean_image_entropy_bits"] <= test["entropy_bits"] <= np.log2(3) + 1e-9
     assert f"{test['entropy_bits']:.2f} bits" in printed and "at most 1.58 bits" in printed
@@ -72,10 +72,10 @@ def test_spaces_of_an_export_with_any_probe_on_data_that_are_asked_for(
     words = ["two.safetensors", "--data", "data@test", "--on", "data@train", "--kind", "knn"]
     assert call("spaces", *words, "--subsets", "rotation,color+rotation", "--set", "k=[1]") == 0
     assert "knn probe of two" in capsys.readouterr().out
-    figures = json.loads(Path("spaces/result.json").read_text())["figures"]
-    assert list(figures["subsets"]) == ["rotation", "color+rotation"]
-    assert figures["subsets"]["rotation"]["chosen"] == {"k": 1}
-    assert list(figures["reliance"]["tests"]) == ["train"]
+    metrics = json.loads(Path("spaces/result.json").read_text())["metrics"]
+    assert list(metrics["subsets"]) == ["rotation", "color+rotation"]
+    assert metrics["subsets"]["rotation"]["chosen"] == {"k": 1}
+    assert list(metrics["reliance"]["tests"]) == ["train"]
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_neighbors_draws_models_side_by_side(
     assert call("neighbors", *words, *more) == 0
     printed = capsys.readouterr().out
     text = Path("n.json").read_text()
-    figures = json.loads(text)["figures"]
+    metrics = json.loads(text)["metrics"]
     names = ["looc (color)", "moco", "two.safetensors (color)"]
-    assert list(figures["models"]) == names and str(folder) not in text
-    assert figures["models"][names[0]]["neighbors"] == figures["models"][names[2]]["neighbors"]
+    assert list(metrics["models"]) == names and str(folder) not in text
+    assert metrics["models"][names[0]]["neighbors"] == metrics["models"][names[2]]["neighbors"]
     expected = neighbors(
         {"a": load_spaces("looc", ["color"])}, "data", queries=5, neighbors=3
-    ).figures()
-    assert figures["queries"] == expected["queries"]
-    assert figures["models"][names[0]] == expected["models"]["a"]
+    ).to_dict()
+    assert metrics["queries"] == expected["queries"]
+    assert metrics["models"][names[0]] == expected["models"]["a"]
     assert all(f"│ {name} " in printed for name in names)
     with PillowImage.open("new/sheet.png") as picture:
         assert picture.width > 10 * 96 and picture.height > 5 * 96
@@ -126,14 +126,14 @@ def test_neighbors_honors_a_stated_size_for_an_export_also_where_spaces_are_chos
 ) -> None:
     monkeypatch.chdir(folder)
     chosen = select_spaces(load_model("two.safetensors", size=16), ["color"])
-    expected = neighbors({"a": chosen}, "data", queries=2, neighbors=3).figures()
+    expected = neighbors({"a": chosen}, "data", queries=2, neighbors=3).to_dict()
     words = ["two.safetensors", "--data", "data", "--queries", "2", "--neighbors", "3"]
     assert call("neighbors", *words, "--spaces", "color", "--size", "16", "--json", "s.json") == 0
-    figures = json.loads(Path("s.json").read_text())["figures"]
-    found = figures["models"]["two.safetensors (color)"]
+    metrics = json.loads(Path("s.json").read_text())["metrics"]
+    found = metrics["models"]["two.safetensors (color)"]
     assert found == expected["models"]["a"]
     usual = neighbors(["two.safetensors"], "data", queries=2, neighbors=3, spaces=["color"])
-    assert found != usual.figures()["models"]["two.safetensors (color)"]
+    assert found != usual.to_dict()["models"]["two.safetensors (color)"]
 
 
 def test_neighbors_of_spaces_of_a_run_whose_checkpoint_is_gone_says_so(
@@ -157,8 +157,8 @@ def test_neighbors_of_images_that_are_named(
     assert call("neighbors", *words, "--against", "data@test") == 0
     assert "wrote neighbors.png" in capsys.readouterr().out
     result = json.loads(Path("one.json").read_text())
-    assert result["model"] == "moco" and len(result["figures"]["queries"]) == 1
-    found = result["figures"]["models"]["moco"]["neighbors"][0]
+    assert result["model"] == "moco" and len(result["metrics"]["queries"]) == 1
+    found = result["metrics"]["models"]["moco"]["neighbors"][0]
     tests = {path.name for path in Path("data/test").rglob("*.png")}
     assert {Path(one["image"]).name for one in found} <= tests
 

@@ -8,9 +8,9 @@ from PIL import Image as Picture
 
 from tests.data.images import write_tree
 from unshortcut.data.open import open_data
+from unshortcut.data.rotated import DEGREES, Rotated
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import BadImageError, Subset
-from unshortcut.data.rotated import DEGREES, Rotated
 
 
 def test_the_label_is_the_angle_that_pillow_turns_by(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 import unshortcut.cli
 from tests.docs.markdown import ROOT, tables
-from unshortcut.measurements.measurement import measurements
+from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.build.operation import Operation
 from unshortcut.cli.filter import command as filter_command
 from unshortcut.data.named import NAMES
@@ -21,14 +21,14 @@ from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES
 from unshortcut.data.shapes.source import COUNTS, FACTORS
 from unshortcut.data.tree import IMAGE_EXTENSIONS
 from unshortcut.discovery import find_all
+from unshortcut.losses.loss import Loss
+from unshortcut.measurements.measurement import measurements
 from unshortcut.methods.method import MethodSettings
 from unshortcut.negatives.source import NegativeSettings
-from unshortcut.losses.loss import Loss
 from unshortcut.parts import part_to_mapping
 from unshortcut.recipes.load import read_recipe, recipe_names
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.resume import HARMLESS
-from unshortcut.augmentations.augmentation import Augmentation
 
 RECIPES = ROOT / "docs" / "recipes.md"
 DATA = ROOT / "docs" / "data.md"
@@ -101,7 +101,7 @@ def test_every_recipe_is_listed_with_the_figures_of_its_paper() -> None:
     for name, paper in rows.items():
         given = read_recipe(name).get("paper") or {}
         assert bool(paper) == bool(given), name
-        for figure in given.get("figures", {}).values():
+        for figure in given.get("metrics", {}).values():
             assert f" {figure}" in paper, f"{name}: {figure}"
 
 

@@ -1,6 +1,6 @@
 """A published model that this project did not make, audited on published conflict stimuli.
 
-The figures are compared with a plain transcription of the definition of Geirhos et al. (2019).
+The metrics are compared with a plain transcription of the definition of Geirhos et al. (2019).
 """
 
 import json

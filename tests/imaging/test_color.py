@@ -62,9 +62,7 @@ def test_every_color_survives_a_round_of_hue() -> None:
     colors = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 18, 3)
     for amount in (0.0, 0.25, -0.4):
         reference = functional.adjust_hue(PIL.Image.fromarray(colors), amount)
-        assert (
-            np.abs(adjust(colors, [(Color.HUE, amount)]) - np.asarray(reference, int)).max() <= 6
-        )
+        assert np.abs(adjust(colors, [(Color.HUE, amount)]) - np.asarray(reference, int)).max() <= 6
         assert difference(adjust(colors, [(Color.HUE, amount)]), reference) < 0.05
 
 

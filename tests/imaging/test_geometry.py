@@ -13,8 +13,8 @@ from unshortcut.imaging.geometry import (
     crop,
     flip_horizontal,
     flip_vertical,
-    rotate90,
     resize_box,
+    rotate90,
 )
 
 

@@ -45,7 +45,9 @@ def test_a_seed_gives_the_same_bytes_on_any_number_of_threads() -> None:
     seeds = [0, 1, 2, 0, 1, 2]
     alone = [synthesize_texture(examples, 80, 96, seed=seed) for seed in seeds]
     with ThreadPoolExecutor(3) as pool:
-        together = list(pool.map(lambda seed: synthesize_texture(examples, 80, 96, seed=seed), seeds))
+        together = list(
+            pool.map(lambda seed: synthesize_texture(examples, 80, 96, seed=seed), seeds)
+        )
     for first, second in zip(alone, together, strict=True):
         np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(alone[0], alone[3])
@@ -92,7 +94,9 @@ def test_large_examples_of_unlike_sizes_give_their_pixels() -> None:
 
 def test_a_constant_example_gives_the_constant() -> None:
     example = np.full((48, 48, 3), (10, 200, 77), np.uint8)
-    np.testing.assert_array_equal(synthesize_texture([example, example], 64, 64)[0, 0], (10, 200, 77))
+    np.testing.assert_array_equal(
+        synthesize_texture([example, example], 64, 64)[0, 0], (10, 200, 77)
+    )
     assert len(np.unique(synthesize_texture([example], 64, 64).reshape(-1, 3), axis=0)) == 1
 
 

@@ -42,7 +42,7 @@ def places(tiles: Tiles) -> list[tuple[int, int]]:
 
 sizes = st.integers(1, 60)
 options = st.fixed_dictionaries(
-    {"overlap": st.booleans(), "flip": st.booleans(), "turn": st.booleans()}
+    {"overlap": st.booleans(), "flip": st.booleans(), "rotate": st.booleans()}
 )
 
 
@@ -53,7 +53,9 @@ def test_a_tiling_is_what_cutting_and_joining_gives(
 ) -> None:
     image = random_image(height * 61 + width, height, width)
     rng = generator(low, more)
-    tiles = sample_tiles(rng, height, width, patch=(low, low + more), size=(rows, columns), **chosen)
+    tiles = sample_tiles(
+        rng, height, width, patch=(low, low + more), size=(rows, columns), **chosen
+    )
     out = tile_patches(image, tiles)
     assert out.dtype == np.uint8
     np.testing.assert_array_equal(out, naive(image, tiles))
@@ -147,9 +149,16 @@ class TestDraws:
         assert stats.chisquare(table.ravel()).pvalue > 1e-3
 
     def test_orientations_are_as_likely_where_asked_for(self) -> None:
-        def drawn(flip: bool, turn: bool) -> np.ndarray:
+        def drawn(flip: bool, rotate: bool) -> np.ndarray:
             tiles = sample_tiles(
-                generator(0), 50, 50, patch=(5, 5), size=(50, 50), flip=flip, turn=turn, count=20
+                generator(0),
+                50,
+                50,
+                patch=(5, 5),
+                size=(50, 50),
+                flip=flip,
+                rotate=rotate,
+                count=20,
             )
             return np.bincount(tiles.cells[..., 2].ravel() * 4 + tiles.cells[..., 3].ravel())
 
@@ -217,9 +226,9 @@ class TestApart:
 
     def test_cells_get_every_part_of_the_image_alike(self) -> None:
         firsts = [
-            places(sample_tiles(generator(seed), 32, 32, patch=(8, 8), size=(32, 32), overlap=False))[
-                0
-            ]
+            places(
+                sample_tiles(generator(seed), 32, 32, patch=(8, 8), size=(32, 32), overlap=False)
+            )[0]
             for seed in range(1600)
         ]
         table = np.zeros((4, 4))
@@ -230,7 +239,9 @@ class TestApart:
     def test_where_patches_must_overlap_all_places_can_still_come(self) -> None:
         seen = set()
         for seed in range(400):
-            tiles = sample_tiles(generator(seed), 20, 20, patch=(7, 7), size=(20, 20), overlap=False)
+            tiles = sample_tiles(
+                generator(seed), 20, 20, patch=(7, 7), size=(20, 20), overlap=False
+            )
             seen |= set(places(tiles))
         assert len(seen) == 14 * 14
 

@@ -19,9 +19,9 @@ def loss_of(
     query: Tensor, positive: Tensor, own: Tensor, others: Tensor, alpha: float, placement: Placement
 ) -> Tensor:
     """One query (D,), its positive (D,), its non-semantic negative (D,), the others (K, D)."""
-    objective = InfoNCE(TAU)
-    weighed = objective.weigh((query @ own).view(1, 1), alpha, placement)
-    return objective((query @ positive).view(1), [weighed, (others @ query)[None]])[0]
+    loss = InfoNCE(TAU)
+    weighed = loss.weigh((query @ own).view(1, 1), alpha, placement)
+    return loss((query @ positive).view(1), [weighed, (others @ query)[None]])[0]
 
 
 def printed_gradient(

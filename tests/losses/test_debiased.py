@@ -8,8 +8,8 @@ from torch import Tensor
 
 from tests.losses.test_info_nce import similarities
 from unshortcut.errors import UsageError
-from unshortcut.losses.debiased import Debiased, debiased
-from unshortcut.losses.info_nce import info_nce
+from unshortcut.losses.debiased import Debiased, debiased_loss
+from unshortcut.losses.info_nce import info_nce_loss
 
 
 def direct(positive: Tensor, negatives: list[Tensor], temperature: float, share: float) -> Tensor:
@@ -39,7 +39,7 @@ def test_float32_gives_value_and_gradient_of_the_formula_in_double(
     expected = direct(p, n, temperature, share)
     expected.sum().backward()
     p, n, narrow = with_gradient([positive, *negatives], torch.float32)
-    found = debiased(p, n, temperature, share)
+    found = debiased_loss(p, n, temperature, share)
     found.sum().backward()
     torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-5)
     for ours, theirs in zip(narrow, wide, strict=True):
@@ -48,14 +48,14 @@ def test_float32_gives_value_and_gradient_of_the_formula_in_double(
 
 def test_without_positives_among_the_negatives_it_is_info_nce() -> None:
     positive, negatives = similarities(1)
-    expected = info_nce(positive, negatives, 0.3)
-    torch.testing.assert_close(debiased(positive, negatives, 0.3, 0.0), expected)
+    expected = info_nce_loss(positive, negatives, 0.3)
+    torch.testing.assert_close(debiased_loss(positive, negatives, 0.3, 0.0), expected)
 
 
 def test_where_positives_would_explain_more_than_all_negatives_the_floor_holds() -> None:
     positive = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
     negatives = torch.full((1, 4), -0.9, dtype=torch.float64, requires_grad=True)
-    loss = debiased(positive, [negatives], 0.5, 0.1)
+    loss = debiased_loss(positive, [negatives], 0.5, 0.1)
     expected = math.log(1 + 4 * math.exp(-2) / math.exp(2))
     assert loss.item() == pytest.approx(expected, abs=1e-12)
     loss.sum().backward()
@@ -67,7 +67,7 @@ def test_low_temperatures_stay_finite_with_finite_gradient() -> None:
     for value in (1.0, -1.0):
         positive = torch.tensor([value], requires_grad=True)
         negatives = torch.full((1, 65536), -value, requires_grad=True)
-        loss = debiased(positive, [negatives], 0.005, 0.1)
+        loss = debiased_loss(positive, [negatives], 0.005, 0.1)
         loss.sum().backward()
         assert torch.isfinite(loss).all()
         assert torch.isfinite(positive.grad).all()

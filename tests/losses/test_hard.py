@@ -9,8 +9,8 @@ from torch import Tensor
 from tests.losses.test_debiased import with_gradient
 from tests.losses.test_info_nce import similarities
 from unshortcut.errors import UsageError
-from unshortcut.losses.debiased import debiased
-from unshortcut.losses.hard import Hard, hard
+from unshortcut.losses.debiased import debiased_loss
+from unshortcut.losses.hard import Hard, hard_loss
 
 
 def direct(
@@ -36,7 +36,7 @@ def test_float32_gives_value_and_gradient_of_the_formula_in_double(
     expected = direct(p, n, temperature, 0.1, beta)
     expected.sum().backward()
     p, n, narrow = with_gradient([positive, *negatives], torch.float32)
-    found = hard(p, n, temperature, 0.1, beta)
+    found = hard_loss(p, n, temperature, 0.1, beta)
     found.sum().backward()
     torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-5)
     for ours, theirs in zip(narrow, wide, strict=True):
@@ -45,21 +45,21 @@ def test_float32_gives_value_and_gradient_of_the_formula_in_double(
 
 def test_without_beta_it_is_debiased() -> None:
     positive, negatives = similarities(1)
-    expected = debiased(positive, negatives, 0.5, 0.1)
+    expected = debiased_loss(positive, negatives, 0.5, 0.1)
     torch.testing.assert_close(Hard(beta=0.0)(positive, negatives), expected)
 
 
 def test_a_large_beta_counts_every_negative_as_the_hardest() -> None:
     positive, negatives = similarities(2)
     hardest = torch.cat(negatives, dim=1).amax(dim=1, keepdim=True).expand(-1, 10)
-    expected = debiased(positive, [hardest], 0.5, 0.1)
-    torch.testing.assert_close(hard(positive, negatives, 0.5, 0.1, beta=1e4), expected)
+    expected = debiased_loss(positive, [hardest], 0.5, 0.1)
+    torch.testing.assert_close(hard_loss(positive, negatives, 0.5, 0.1, beta=1e4), expected)
 
 
 def test_low_temperatures_stay_finite_with_finite_gradient() -> None:
     positive = torch.tensor([-1.0], requires_grad=True)
     negatives = torch.linspace(-1, 1, 4096)[None].requires_grad_()
-    loss = hard(positive, [negatives], 0.01, 0.1, 1.0)
+    loss = hard_loss(positive, [negatives], 0.01, 0.1, 1.0)
     loss.sum().backward()
     assert torch.isfinite(loss).all()
     assert torch.isfinite(positive.grad).all()

@@ -7,8 +7,8 @@ from torch.nn import functional as F
 from tests.losses.test_debiased import with_gradient
 from tests.losses.test_info_nce import similarities
 from unshortcut.errors import UsageError
-from unshortcut.losses.ifm import IFM, ifm
-from unshortcut.losses.info_nce import info_nce
+from unshortcut.losses.ifm import IFM, ifm_loss
+from unshortcut.losses.info_nce import info_nce_loss
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.2])
@@ -25,7 +25,7 @@ def test_float32_gives_the_mean_of_plain_and_moved_cross_entropy(epsilon: float)
     ) / 2
     expected.sum().backward()
     p, n, narrow = with_gradient([positive, *negatives], torch.float32)
-    found = ifm(p, n, 0.2, epsilon)
+    found = ifm_loss(p, n, 0.2, epsilon)
     found.sum().backward()
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
     for ours, theirs in zip(narrow, wide, strict=True):
@@ -34,7 +34,7 @@ def test_float32_gives_the_mean_of_plain_and_moved_cross_entropy(epsilon: float)
 
 def test_without_epsilon_it_is_info_nce() -> None:
     positive, negatives = similarities(1)
-    expected = info_nce(positive, negatives, 0.2)
+    expected = info_nce_loss(positive, negatives, 0.2)
     torch.testing.assert_close(IFM(epsilon=0.0)(positive, negatives), expected)
 
 

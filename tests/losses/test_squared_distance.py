@@ -17,15 +17,15 @@ def test_it_is_the_squared_distance_less_alpha_times_that_of_the_negatives(alpha
     torch.manual_seed(0)
     query, positive, negatives = unit(6, 4), unit(6, 4), unit(6, 3, 4)
     query.requires_grad_()
-    objective = SquaredDistance()
-    weighed = objective.weigh(torch.einsum("nd,nkd->nk", query, negatives), alpha, "inside")
-    loss = objective((query * positive).sum(1), [weighed])
+    loss = SquaredDistance()
+    weighed = loss.weigh(torch.einsum("nd,nkd->nk", query, negatives), alpha, "inside")
+    loss = loss((query * positive).sum(1), [weighed])
 
     away = (query[:, None] - negatives).square().sum(2).sum(1)
     expected = (query - positive).square().sum(1) - alpha * away
     torch.testing.assert_close(loss, expected)
     # The expanded form of equation 2, with one negative: 2 − 2α − 2 q·p + 2α q·n.
-    one = objective((query * positive).sum(1), [weighed[:, :1]])
+    one = loss((query * positive).sum(1), [weighed[:, :1]])
     products = (query * positive).sum(1), (query * negatives[:, 0]).sum(1)
     torch.testing.assert_close(one, 2 - 2 * alpha - 2 * products[0] + 2 * alpha * products[1])
 

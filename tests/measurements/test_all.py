@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from unshortcut.measuring.exhibits import Plot, Table
 from unshortcut.auditing.findings import Findings
-from unshortcut.measurements.measurement import measurements
-from unshortcut.measuring.plots import color
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.auditing.run import examine
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
+from unshortcut.measurements.measurement import measurements
+from unshortcut.measuring.exhibits import Plot, Table
+from unshortcut.measuring.plots import color
 from unshortcut.models.load import load_model
 
 NAMES = tuple(measurements())
@@ -119,4 +119,4 @@ def test_the_verdict_is_a_sentence(findings: Findings) -> None:
 
 
 def test_nothing_of_it_names_the_machine(findings: Findings) -> None:
-    assert str(Path.home()) not in repr(findings.figures())
+    assert str(Path.home()) not in repr(findings.to_dict())

@@ -10,8 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Note, Pictures, Plot
+from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measurements.neighbors import (
     NEIGHBORS,
     Neighbors,
@@ -19,7 +18,8 @@ from unshortcut.measurements.neighbors import (
     agreement,
     neighbor_rows,
 )
-from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import Note, Pictures, Plot
 
 CLASSES = ("red", "green", "blue")
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
+from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.measurements.similarity import PairsResult, Similarity, pairs_result
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Plot, Table
-from unshortcut.measurements.similarity import PairsResult, Similarity, pairs_result
-from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measuring.similarities import KINDS, pair_similarities
 
 SIDE = 32

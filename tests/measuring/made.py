@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.classifier import head
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import from_module
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
+from unshortcut.data.source import ImageSource
 from unshortcut.measuring.subjects.class_names import Mapped
 from unshortcut.measuring.subjects.classifier import head
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.data.source import ImageSource
 
 SIDE, SCALE = 16, 10.0
 

@@ -8,10 +8,10 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from tests.probes.painted import SIDE, Painted, Seeing
-from unshortcut.measuring.neighbor_sheet import OTHER, SAME
-from unshortcut.measuring.nearest import nearest, neighbors
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.measuring.nearest import nearest, neighbors
+from unshortcut.measuring.neighbor_sheet import OTHER, SAME
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.features import Features
 
@@ -91,17 +91,17 @@ def test_images_that_cannot_be_read_are_neither_queries_nor_neighbors() -> None:
 def test_without_labels_in_common_no_class_is_compared() -> None:
     result = neighbors([colors()], DATA, queries=3, against=Painted(20, classes=4))
     assert result.models["colors"].agreement is None
-    assert json.loads(json.dumps(result.figures()))["models"]["colors"]["same_class"] is None
+    assert json.loads(json.dumps(result.to_dict()))["models"]["colors"]["same_class"] is None
     plain = np.array(result.sheet(side=SIDE)).reshape(-1, 3)
     assert not any((plain == color).all(1).any() for color in (SAME, OTHER))
 
 
 def test_figures_name_images_with_their_similarities() -> None:
     result = neighbors([colors(), colors()], DATA, queries=["1/004.png", "000.png"])
-    figures = json.loads(json.dumps(result.figures()))
-    assert figures["queries"] == ["1/004.png", "0/000.png"]
-    assert list(figures["models"]) == ["colors", "colors (2)"]
-    row = figures["models"]["colors (2)"]["neighbors"][1]
+    metrics = json.loads(json.dumps(result.to_dict()))
+    assert metrics["queries"] == ["1/004.png", "0/000.png"]
+    assert list(metrics["models"]) == ["colors", "colors (2)"]
+    row = metrics["models"]["colors (2)"]["neighbors"][1]
     found = result.models["colors"]
     assert [one["image"] for one in row] == [DATA.identity(i) for i in found.indices[1]]
     assert [one["similarity"] for one in row] == found.similarities[1].tolist()

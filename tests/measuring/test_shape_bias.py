@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from unshortcut.measuring.shape_bias import bias_interval, by_shape, shape_bias
 from unshortcut.errors import UsageError
+from unshortcut.measuring.shape_bias import bias_interval, by_shape, shape_bias
 
 
 def test_decisions_are_counted_by_the_cue_that_they_follow() -> None:

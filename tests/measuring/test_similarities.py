@@ -12,6 +12,10 @@ from PIL import Image as PillowImage
 from torch import Tensor
 from torch.nn import functional as F
 
+from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
+from unshortcut.data.shapes import Shapes
+from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
+from unshortcut.errors import RunError, UsageError
 from unshortcut.measuring.similarities import (
     EDGES,
     KINDS,
@@ -22,18 +26,14 @@ from unshortcut.measuring.similarities import (
     similarity,
     views_at,
 )
-from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
-from unshortcut.errors import RunError, UsageError
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.negatives.patch import PatchSettings
-from unshortcut.negatives.texture import TextureSettings
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.models.loaded import Function
+from unshortcut.negatives.patch import PatchSettings
+from unshortcut.negatives.texture import TextureSettings
 from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import load_recipe
-from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
 from unshortcut.views.plan import ViewPlan
 
 SIZE = 16
@@ -238,9 +238,9 @@ def test_a_recipes_views_at_another_size() -> None:
 def test_the_result_is_plain_values_and_a_picture(tmp_path: Path) -> None:
     source = Shapes("train", size=16, count=12)
     result = similarity([model(pixels), model(mean_color, name="color")], source)
-    figures = json.loads(json.dumps(result.figures()))
-    assert figures["models"]["color"]["patch"]["mean"] == result.means()["color"]["patch"]
-    assert len(figures["bin_edges"]) == len(EDGES) and figures["space"] == "features"
+    metrics = json.loads(json.dumps(result.to_dict()))
+    assert metrics["models"]["color"]["patch"]["mean"] == result.means()["color"]["patch"]
+    assert len(metrics["bin_edges"]) == len(EDGES) and metrics["space"] == "features"
     result.plot(tmp_path / "all.png")
     with PillowImage.open(tmp_path / "all.png") as picture:
         assert picture.format == "PNG" and len(picture.convert("RGB").getcolors(1 << 24)) > 20

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from tests.small import PlainEncoder
 from unshortcut.methods.cmc import CMC, CMCSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
-from unshortcut.methods.method import Training
+from unshortcut.methods.method import TrainingContext
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, EncoderSettings
 
@@ -42,7 +42,7 @@ class PlainPieceEncoder(PlainEncoder):
 class PlainCMC(CMCSettings):
     """CMC that brings its encoder along, whatever it is given."""
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> CMC:
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> CMC:
         return CMC(PlainSplitEncoder(), self, training)
 
 
@@ -50,5 +50,5 @@ class PlainCMC(CMCSettings):
 class PlainInfoMin(InfoMinSettings):
     """InfoMin that brings its encoder along, whatever it is given."""
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> InfoMin:
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> InfoMin:
         return InfoMin(PlainPieceEncoder(), self, training)

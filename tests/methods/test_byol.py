@@ -11,9 +11,9 @@ from torch.nn import functional as F
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.byol import BYOL, BYOLSettings
-from unshortcut.methods.method import Seen
-from unshortcut.negatives.patch import PatchSettings
+from unshortcut.methods.method import Batch
 from unshortcut.methods.optimization import OptimizerSettings, build_optimizer
+from unshortcut.negatives.patch import PatchSettings
 
 NAMES = ("query", "key", "patch_negative", "key_patch_negative")
 ALPHA = 0.05
@@ -35,7 +35,7 @@ def test_two_steps_equal_a_transcription_of_equation_2() -> None:
     learning = [*fast.parameters(), *predictor.parameters()]
     for step in range(2):
         views = random_views(NAMES, 6, seed=step)
-        result = method.loss(Seen(views))
+        result = method.loss(Batch(views))
         method.zero_grad()
         result.loss.backward()
         method.on_after_backward()
@@ -68,7 +68,7 @@ def test_two_steps_equal_a_transcription_of_equation_2() -> None:
 
 def test_the_slow_copy_takes_no_gradient_and_the_predictor_is_not_copied() -> None:
     method = build(batch_norm=True)
-    method.loss(Seen(random_views(("query", "key"), 6, seed=0))).loss.backward()
+    method.loss(Batch(random_views(("query", "key"), 6, seed=0))).loss.backward()
     assert all(p.grad is None for p in method.slow_network.parameters())
     assert all(p.grad is not None for p in method.predictor.parameters())
     assert not any("predictor" in name for name, _ in method.slow_network.named_parameters())

@@ -13,7 +13,7 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.cmc import CMC, CMCSettings
-from unshortcut.methods.method import Seen, Training
+from unshortcut.methods.method import Batch, TrainingContext
 
 IMAGES, MEAN, STD = 11, (0.5, 0.4, 0.3), (0.25, 0.2, 0.3)
 
@@ -21,10 +21,12 @@ IMAGES, MEAN, STD = 11, (0.5, 0.4, 0.3), (0.25, 0.2, 0.3)
 def build() -> CMC:
     torch.manual_seed(0)
     settings = PlainCMC(dim=5, bank_negatives=6, bank_momentum=0.3)
-    return settings.build(PlainEncoder(), Training(images=IMAGES, mean=MEAN, std=STD)).double()
+    return settings.build(
+        PlainEncoder(), TrainingContext(images=IMAGES, mean=MEAN, std=STD)
+    ).double()
 
 
-def info_nce(queries: Tensor, memory: Tensor, index: Tensor, noise: Tensor) -> Tensor:
+def info_nce_loss(queries: Tensor, memory: Tensor, index: Tensor, noise: Tensor) -> Tensor:
     rows = [
         torch.stack([query @ memory[own], *(query @ memory[other] for other in noise)]) / 0.07
         for query, own in zip(queries, index, strict=True)
@@ -41,7 +43,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
         view = random_views(("query",), 4, seed=step)["query"]
         index = torch.randperm(IMAGES, generator=torch.Generator().manual_seed(step))[:4]
         noise = torch.randint(IMAGES, (6,), generator=method.step_generator("bank"))
-        loss = method.loss(Seen({"query": view}, index)).loss
+        loss = method.loss(Batch({"query": view}, index)).loss
         method.zero_grad()
         loss.backward()
         method.on_after_backward()
@@ -52,8 +54,8 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
             F.normalize(head(part), dim=1)
             for head, part in zip(reference.heads, features, strict=True)
         )
-        expected = info_nce(light, memory_ab, index, noise)
-        expected = expected + info_nce(color, memory_l, index, noise)
+        expected = info_nce_loss(light, memory_ab, index, noise)
+        expected = expected + info_nce_loss(color, memory_l, index, noise)
         expected.backward()
         for memory, embeddings in ((memory_l, light), (memory_ab, color)):
             for row, own in zip(embeddings.detach(), index, strict=True):

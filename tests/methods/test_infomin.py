@@ -10,10 +10,10 @@ from tests.methods.plain_parts import PlainInfoMin
 from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import PlainEncoder, random_views
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
-from unshortcut.methods.method import Seen
+from unshortcut.methods.method import Batch
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.negatives.queue import QueueSettings
 from unshortcut.models.encoder import EncoderSettings, create_encoder
+from unshortcut.negatives.queue import QueueSettings
 
 
 def build(weight: float = 0.3) -> InfoMin:
@@ -34,7 +34,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
     for step in range(3):
         views = random_views(("query", "key"), 8, seed=step)
         views["jigsaw"] = random_views(("jigsaw",), 8, seed=step, size=6)["jigsaw"]
-        loss = method.loss(Seen(views)).loss
+        loss = method.loss(Batch(views)).loss
         method.zero_grad()
         loss.backward()
         method.on_after_backward()
@@ -89,11 +89,11 @@ def test_without_weight_there_is_no_branch_and_it_is_moco() -> None:
         dim=5,
         momentum=0.7,
         negatives=(QueueSettings(12),),
-        objective=method.settings.objective,
+        loss=method.settings.loss,
     ).build(PlainEncoder())
     moco.double().load_state_dict(method.state_dict())  # strictly: not a tensor more
     views = random_views(("query", "key"), 8, seed=0)
-    torch.testing.assert_close(method.loss(Seen(views)).loss, moco.loss(Seen(views)).loss)
+    torch.testing.assert_close(method.loss(Batch(views)).loss, moco.loss(Batch(views)).loss)
 
 
 def test_pieces_leave_no_trace_in_the_running_statistics_of_the_encoder() -> None:

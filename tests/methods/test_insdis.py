@@ -12,16 +12,16 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.insdis import InsDis, InsDisSettings
-from unshortcut.methods.method import Seen, Training
-from unshortcut.negatives.patch import PatchSettings
+from unshortcut.methods.method import Batch, TrainingContext
 from unshortcut.models.encoder import EncoderSettings, create_encoder
+from unshortcut.negatives.patch import PatchSettings
 
 IMAGES = 11
 
 
 def build(settings: InsDisSettings) -> InsDis:
     torch.manual_seed(0)
-    return settings.build(PlainEncoder(), Training(images=IMAGES)).double()
+    return settings.build(PlainEncoder(), TrainingContext(images=IMAGES)).double()
 
 
 def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
@@ -32,7 +32,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
         view = random_views(("query",), 4, seed=step)["query"]
         index = torch.randperm(IMAGES, generator=torch.Generator().manual_seed(step))[:4]
         noise = torch.randint(IMAGES, (6,), generator=method.step_generator("bank"))
-        loss = method.loss(Seen({"query": view}, index)).loss
+        loss = method.loss(Batch({"query": view}, index)).loss
         method.zero_grad()
         loss.backward()
         method.on_after_backward()
@@ -69,7 +69,7 @@ def test_patch_negatives_join_those_of_the_bank_without_gradient_or_trace() -> N
     encoder = create_encoder(EncoderSettings(name="resnet18", options={"channels": [8] * 4}), 0)
     settings = InsDisSettings(dim=5, bank_negatives=6, negatives=(PatchSettings(alpha=1.5),))
     assert list(settings.view_transforms()) == ["query", "patch_negative"]
-    method = settings.build(encoder, Training(images=IMAGES)).double()
+    method = settings.build(encoder, TrainingContext(images=IMAGES)).double()
     views = random_views(("query", "patch_negative"), 4, seed=0, size=32)
     index = torch.arange(4)
     tiles = method.encode_keys(views["patch_negative"])
@@ -83,7 +83,7 @@ def test_patch_negatives_join_those_of_the_bank_without_gradient_or_trace() -> N
         torch.randint(IMAGES, (6,), generator=method.step_generator("bank"))
     ]
     positives = method.bank.bank.rows[index].clone()
-    loss = method.loss(Seen(views, index)).loss
+    loss = method.loss(Batch(views, index)).loss
     queries = method.embed(views["query"])
     logits = [
         (queries * positives).sum(1, keepdim=True),
@@ -111,7 +111,7 @@ def test_the_bank_suffices_as_a_source_and_patches_may_be_absent() -> None:
 def test_a_batch_that_does_not_say_which_images_it_holds_is_refused() -> None:
     method = build(InsDisSettings(dim=5, bank_negatives=6))
     with pytest.raises(UsageError, match="no 'index'"):
-        method.loss(Seen(random_views(("query",), 4, seed=0)))
+        method.loss(Batch(random_views(("query",), 4, seed=0)))
 
 
 def test_without_data_it_embeds_and_loads_the_weights_of_a_run() -> None:

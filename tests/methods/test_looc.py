@@ -13,14 +13,14 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import TINY, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.looc import LooC, LooCSettings
-from unshortcut.methods.method import Seen
+from unshortcut.methods.method import Batch
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.models.encoder import create_encoder
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.other_keys import OtherKeysSettings
 from unshortcut.negatives.patch import PatchSettings
 from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.source import NegativeSettings
-from unshortcut.models.encoder import create_encoder
 from unshortcut.recipes.load import load_recipe
 from unshortcut.views.transforms.leave_one_out import Lacking, Sharing
 
@@ -67,7 +67,7 @@ def test_three_steps_equal_equation_2_with_its_gradient() -> None:
     queues = [method.sources.of_space(s)[0].queue.rows.clone() for s in range(3)]
     for step in range(3):
         views = random_views(VIEWS, 8, seed=step)
-        loss = method.loss(Seen(views)).loss
+        loss = method.loss(Batch(views)).loss
         method.zero_grad()
         loss.backward()
         method.on_after_backward()
@@ -105,7 +105,7 @@ def test_keys_go_through_the_key_encoder_alone_and_once_each() -> None:
     method.key_network.network[0].register_forward_pre_hook(
         lambda _, inputs: seen["key"].append(inputs[0])
     )
-    method.loss(Seen(views)).loss.backward()
+    method.loss(Batch(views)).loss.backward()
     assert len(seen["query"]) == 1 and torch.equal(seen["query"][0], views["query"])
     dealt = [image for batch in seen["key"] for image in batch]
     wanted = [image for name, view in views.items() if name != "query" for image in view]
@@ -117,30 +117,30 @@ def test_accidental_equal_draws_can_be_left_out() -> None:
     keeps = build()
     drops = build(settings(QueueSettings(12), OtherKeysSettings(equal_params="drop")))
     views = random_views(VIEWS, 8, seed=0)
-    facts = {key: torch.zeros(8, 2, dtype=torch.bool) for key in VIEWS[1:]}
-    none_equal = drops.loss(Seen(views, facts=facts)).loss
-    torch.testing.assert_close(none_equal, keeps.loss(Seen(views, facts=facts)).loss)
+    metadata = {key: torch.zeros(8, 2, dtype=torch.bool) for key in VIEWS[1:]}
+    none_equal = drops.loss(Batch(views, metadata=metadata)).loss
+    torch.testing.assert_close(none_equal, keeps.loss(Batch(views, metadata=metadata)).loss)
 
-    facts["key"][3, 1] = True  # the first key of image 3 is turned as its query is
+    metadata["key"][3, 1] = True  # the first key of image 3 is turned as its query is
     z = {name: F.normalize(drops.query_network(view), dim=2) for name, view in views.items()}
     queues = [drops.sources.of_space(s)[0].queue.rows for s in range(3)]
     q = z["query"][3, 2]
     own, *rest = ((q @ z[key][3, 2] / T).exp() for key in ("key_rotation", "key", "key_color"))
     others = (queues[2] @ q / T).exp().sum()
     change = (own + sum(rest) + others).log() - (own + rest[1] + others).log()
-    found = drops.loss(Seen(views, facts=facts)).loss
+    found = drops.loss(Batch(views, metadata=metadata)).loss
     torch.testing.assert_close(found, none_equal - change / (3 * 8))
     found.backward()
     gradients = [p.grad for p in drops.query_network.parameters() if p.grad is not None]
     assert gradients and all(torch.isfinite(gradient).all() for gradient in gradients)
-    with pytest.raises(UsageError, match="facts"):
-        drops.loss(Seen(views))
+    with pytest.raises(UsageError, match="metadata"):
+        drops.loss(Batch(views))
 
 
 def test_without_other_keys_each_space_is_moco_on_its_own_key() -> None:
     method = build(settings(QueueSettings(12)))
     views = random_views(VIEWS, 8, seed=0)
-    loss = method.loss(Seen(views)).loss
+    loss = method.loss(Batch(views)).loss
     z = {name: F.normalize(method.query_network(view), dim=2) for name, view in views.items()}
     losses = []
     for space, key in enumerate(VIEWS[1:]):
@@ -154,7 +154,7 @@ def test_without_other_keys_each_space_is_moco_on_its_own_key() -> None:
 def test_batch_negatives_take_the_place_of_the_queue() -> None:
     method = build(settings(BatchSettings(), OtherKeysSettings()))
     views = random_views(VIEWS, 4, seed=0)
-    loss = method.loss(Seen(views)).loss
+    loss = method.loss(Batch(views)).loss
     z = {name: F.normalize(method.query_network(view), dim=2) for name, view in views.items()}
     terms = []
     for row in range(4):
@@ -180,7 +180,7 @@ def test_a_space_without_augmentations_shares_the_first_key_and_has_no_other_key
     assert list(plain.view_transforms()) == ["query", "key"]
     method = build(plain)
     views = random_views(("query", "key"), 8, seed=0)
-    loss = method.loss(Seen(views)).loss
+    loss = method.loss(Batch(views)).loss
     z = {name: F.normalize(method.query_network(view), dim=2) for name, view in views.items()}
     terms = []
     for space in range(3):
@@ -272,7 +272,9 @@ def test_other_keys_are_for_methods_with_spaces() -> None:
 
 
 def test_the_key_of_moco_can_share_draws_with_the_query() -> None:
-    assert MoCoSettings(shared=("rotation",)).view_transforms()["key"] == Sharing(shares=("rotation",))
+    assert MoCoSettings(shared=("rotation",)).view_transforms()["key"] == Sharing(
+        shares=("rotation",)
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Seen
+from unshortcut.methods.method import Batch
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.negatives.queue import QueueSettings
 
@@ -31,7 +31,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
     pointer = 0
     for step in range(3):
         views = random_views(("query", "key"), 8, seed=step)
-        loss = method.loss(Seen(views)).loss
+        loss = method.loss(Batch(views)).loss
         method.zero_grad()
         loss.backward()
         method.on_after_backward()
@@ -79,7 +79,7 @@ def test_each_network_sees_its_own_view_and_no_other() -> None:
         lambda _, inputs: seen["key"].append(inputs[0])
     )
     views = random_views(("query", "key"), 8, seed=0)
-    method.loss(Seen(views))
+    method.loss(Batch(views))
     assert [torch.equal(images, views["query"]) for images in seen["query"]] == [True]
     (keys,) = seen["key"]
     assert {tuple(row.flatten().tolist()) for row in keys} == {
@@ -117,7 +117,7 @@ def test_the_key_network_moves_once_an_optimizer_step(monkeypatch: pytest.Monkey
     moved = []
     for step in range(4):
         before = next(method.key_network.parameters()).clone()
-        method.loss(Seen(random_views(("query", "key"), 8, seed=step))).loss.backward()
+        method.loss(Batch(random_views(("query", "key"), 8, seed=step))).loss.backward()
         method.on_after_backward()
         moved.append(not torch.equal(before, next(method.key_network.parameters())))
     assert moved == [True, False, True, False]

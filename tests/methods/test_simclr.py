@@ -5,7 +5,7 @@ import math
 import torch
 
 from tests.small import PlainEncoder, random_views
-from unshortcut.methods.method import Seen
+from unshortcut.methods.method import Batch
 from unshortcut.methods.simclr import SimCLRSettings
 
 
@@ -19,12 +19,12 @@ def test_the_loss_is_the_mean_over_all_ordered_pairs() -> None:
         j = (i + 4) % 8
         scores = {k: math.exp(float(z[i] @ z[k]) / 0.1) for k in range(8) if k != i}
         terms.append(-math.log(scores[j] / sum(scores.values())))
-    assert abs(method.loss(Seen(views)).loss.item() - sum(terms) / 8) < 1e-9
+    assert abs(method.loss(Batch(views)).loss.item() - sum(terms) / 8) < 1e-9
 
 
 def test_both_views_take_a_gradient() -> None:
     torch.manual_seed(0)
     method = SimCLRSettings(hidden=8, dim=5).build(PlainEncoder()).double()
     views = {k: v.requires_grad_() for k, v in random_views(("query", "key"), 4, seed=0).items()}
-    method.loss(Seen(views)).loss.backward()
+    method.loss(Batch(views)).loss.backward()
     assert all(view.grad is not None and view.grad.abs().sum() > 0 for view in views.values())

@@ -12,28 +12,28 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.data.folder import open_folder
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Seen, Training
+from unshortcut.methods.method import Batch, TrainingContext
 from unshortcut.methods.supervised import Supervised, SupervisedSettings
 
 
 def build() -> Supervised:
     torch.manual_seed(0)
-    return SupervisedSettings().build(PlainEncoder(), Training(images=9, classes=3)).double()
+    return SupervisedSettings().build(PlainEncoder(), TrainingContext(images=9, classes=3)).double()
 
 
 def test_the_loss_is_the_cross_entropy_of_a_linear_classifier() -> None:
     method = build()
     views, label = random_views(("query",), 6, seed=0), torch.tensor([0, 1, 2, 2, 1, 0])
-    seen = method.loss(Seen(views, label=label))
+    batch = method.loss(Batch(views, label=label))
     assert method.classifier is not None
     features = method.encoder(views["query"])
     logits = features @ method.classifier.weight.T + method.classifier.bias
     chosen = logits[torch.arange(6), label]
     by_hand = (logits.exp().sum(dim=1).log() - chosen).mean()
-    torch.testing.assert_close(seen.loss, by_hand)
-    torch.testing.assert_close(seen.loss, F.cross_entropy(logits, label))
+    torch.testing.assert_close(batch.loss, by_hand)
+    torch.testing.assert_close(batch.loss, F.cross_entropy(logits, label))
     right = (logits.argmax(1) == label).double().mean()
-    torch.testing.assert_close(seen.figures["accuracy"], right, check_dtype=False)
+    torch.testing.assert_close(batch.metrics["accuracy"], right, check_dtype=False)
     torch.testing.assert_close(method.embed(views["query"]), F.normalize(features, dim=1))
 
 
@@ -42,11 +42,11 @@ def test_a_few_steps_learn_the_labels_of_a_batch() -> None:
     views, label = random_views(("query",), 12, seed=0), torch.arange(12) % 3
     optimizer = torch.optim.SGD(method.parameters(), lr=0.5)
     for _ in range(60):
-        seen = method.loss(Seen(views, label=label))
+        batch = method.loss(Batch(views, label=label))
         optimizer.zero_grad()
-        seen.loss.backward()
+        batch.loss.backward()
         optimizer.step()
-    assert seen.figures["accuracy"] == 1
+    assert batch.metrics["accuracy"] == 1
 
 
 def test_data_without_labels_are_refused_before_anything_is_made(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_without_data_it_embeds_and_loads_the_weights_of_a_run() -> None:
     views = random_views(("query",), 4, seed=0)
     assert torch.equal(alone.embed(views["query"]), trained.embed(views["query"]))
     with pytest.raises(UsageError, match="needs labels"):
-        alone.loss(Seen(views, label=torch.zeros(4, dtype=torch.long)))
+        alone.loss(Batch(views, label=torch.zeros(4, dtype=torch.long)))
 
 
 def test_its_recipe_runs_and_resumes_exactly(tmp_path: Path) -> None:

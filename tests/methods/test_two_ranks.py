@@ -4,10 +4,15 @@ import pytest
 
 from tests.methods.plain_parts import PlainCMC, PlainInfoMin
 from tests.two_ranks import assert_two_ranks_equal_one
+from unshortcut.losses.debiased import Debiased
+from unshortcut.losses.hard import Hard
+from unshortcut.losses.ifm import IFM
 from unshortcut.methods.byol import BYOLSettings
 from unshortcut.methods.insdis import InsDisSettings
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.methods.supervised import SupervisedSettings
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.mixed_queue import MixedQueueSettings
 from unshortcut.negatives.other_keys import OtherKeysSettings
@@ -15,11 +20,6 @@ from unshortcut.negatives.patch import PatchSettings
 from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.regular import RegularSettings
 from unshortcut.negatives.texture import TextureSettings
-from unshortcut.methods.simclr import SimCLRSettings
-from unshortcut.methods.supervised import SupervisedSettings
-from unshortcut.losses.debiased import Debiased
-from unshortcut.losses.hard import Hard
-from unshortcut.losses.ifm import IFM
 
 SPACES = {"color": ("color_jitter", "grayscale"), "rotation": ("rotation",)}
 CASES = {
@@ -66,7 +66,7 @@ CASES = {
         hidden=8,
         dim=5,
         head_batch_norm=False,
-        objective=Hard(),
+        loss=Hard(),
         negatives=(BatchSettings(), PatchSettings(placement="outside")),
     ),
     "byol": BYOLSettings(hidden=8, dim=5, momentum=0.9, head_batch_norm=False),
@@ -84,13 +84,13 @@ CASES = {
         negatives=(MixedQueueSettings(13, hardest=4, mixes=6, query_mixes=5, start=0.0),),
     ),
     "moco, ifm": MoCoSettings(
-        hidden=8, dim=5, momentum=0.9, objective=IFM(), negatives=(QueueSettings(13),)
+        hidden=8, dim=5, momentum=0.9, loss=IFM(), negatives=(QueueSettings(13),)
     ),
     "simclr, debiased": SimCLRSettings(
-        hidden=8, dim=5, head_batch_norm=False, objective=Debiased(positive_share=0.05)
+        hidden=8, dim=5, head_batch_norm=False, loss=Debiased(positive_share=0.05)
     ),
     "simclr, hard": SimCLRSettings(
-        hidden=8, dim=5, head_batch_norm=False, objective=Hard(positive_share=0.05)
+        hidden=8, dim=5, head_batch_norm=False, loss=Hard(positive_share=0.05)
     ),
     "insdis": InsDisSettings(dim=5, bank_negatives=7),
     "insdis, patch and regular": InsDisSettings(

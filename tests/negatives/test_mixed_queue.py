@@ -6,9 +6,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
+from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.negatives.mixed_queue import MixedQueueNegatives, MixedQueueSettings
 from unshortcut.negatives.source import Contrast
-from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.randomness import torch_generator
 
 SIZE, DIM, QUERIES = 40, 6, 4

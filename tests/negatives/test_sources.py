@@ -7,8 +7,11 @@ from torch.nn import functional as F
 
 from tests.small import TINY, PlainEncoder, random_views
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Method, MethodSettings, Seen
+from unshortcut.losses.info_nce import InfoNCE, info_nce_loss
+from unshortcut.methods.method import Batch, Method, MethodSettings
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.models.encoder import create_encoder
 from unshortcut.negatives.alpha import AlphaSchedule, WeighedSettings
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.patch import PatchSettings
@@ -16,9 +19,6 @@ from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.regular import RegularSettings
 from unshortcut.negatives.source import Contrast, view_transforms_of
 from unshortcut.negatives.texture import TextureSettings
-from unshortcut.methods.simclr import SimCLRSettings
-from unshortcut.models.encoder import create_encoder
-from unshortcut.losses.info_nce import InfoNCE, info_nce
 
 
 def build(settings: MethodSettings) -> Method:
@@ -50,7 +50,7 @@ def contrast(images: int, query_views: tuple[str, ...], progress: float = 0.0) -
 def test_moco_with_two_patch_negatives_is_the_formula(placement: str) -> None:
     method = build(moco(PatchSettings(alpha=1.5, placement=placement, count=2)))  # type: ignore[arg-type]
     views = random_views(("query", "key", "patch_negative", "patch_negative_2"), 8, seed=0)
-    loss = method.loss(Seen(views)).loss
+    loss = method.loss(Batch(views)).loss
     z = {name: F.normalize(method.query_network(view), dim=1) for name, view in views.items()}
     queue = method.sources[0].queue.rows
     terms = []
@@ -68,19 +68,19 @@ def test_moco_with_two_patch_negatives_is_the_formula(placement: str) -> None:
 def test_what_only_pushes_is_never_enqueued_and_takes_no_gradient() -> None:
     method = build(moco(PatchSettings(), TextureSettings()))
     views = random_views(("query", "key", "patch_negative", "texture_negative"), 4, seed=0)
-    seen = {name: view.requires_grad_() for name, view in views.items()}
-    method.loss(Seen(seen)).loss.backward()
+    batch = {name: view.requires_grad_() for name, view in views.items()}
+    method.loss(Batch(batch)).loss.backward()
     method.on_after_backward()
     keys = F.normalize(method.key_network(views["key"]), dim=1)
     torch.testing.assert_close(method.sources[0].queue.rows, keys)
-    assert [name for name, view in seen.items() if view.grad is not None] == ["query"]
+    assert [name for name, view in batch.items() if view.grad is not None] == ["query"]
 
 
 @pytest.mark.parametrize("kind", [PatchSettings, TextureSettings, RegularSettings])
 def test_alpha_0_is_absent(kind: type[WeighedSettings]) -> None:
     plain, with_0 = moco(), moco(kind(alpha=0.0))
     views = random_views(("query", "key"), 8, seed=0)
-    assert torch.equal(build(plain).loss(Seen(views)).loss, build(with_0).loss(Seen(views)).loss)
+    assert torch.equal(build(plain).loss(Batch(views)).loss, build(with_0).loss(Batch(views)).loss)
     assert with_0.view_transforms().keys() == plain.view_transforms().keys()
     assert len(build(with_0).sources) == 1
 
@@ -113,8 +113,8 @@ def test_simclr_has_a_patch_negative_for_each_of_its_views() -> None:
     own = (queries * torch.cat([z["patch_negative"], z["key_patch_negative"]])).sum(1)
     others = [[queries[i] @ queries[j] for j in range(8) if j % 4 != i % 4] for i in range(8)]
     batch = torch.stack([torch.stack(row) for row in others])
-    expected = info_nce(positive, [batch, 2 * own[:, None]], 0.1).mean()
-    torch.testing.assert_close(method.loss(Seen(views)).loss, expected)
+    expected = info_nce_loss(positive, [batch, 2 * own[:, None]], 0.1).mean()
+    torch.testing.assert_close(method.loss(Batch(views)).loss, expected)
 
 
 @pytest.mark.parametrize("learns", [False, True])
@@ -129,7 +129,7 @@ def test_simclr_s_negatives_take_a_gradient_only_where_asked(learns: bool) -> No
     )
     names = ("query", "key", "patch_negative", "key_patch_negative")
     views = {name: v.requires_grad_() for name, v in random_views(names, 4, seed=0).items()}
-    method.loss(Seen(views)).loss.backward()
+    method.loss(Batch(views)).loss.backward()
     assert (views["patch_negative"].grad is not None) is learns
 
 
@@ -140,7 +140,7 @@ def test_simclr_s_running_statistics_are_those_of_views_alone() -> None:
         torch.manual_seed(0)
         views = {name: torch.randn(4, 3, 24, 24) for name in ("query", "key")}
         bright = {f"{k}patch_negative": torch.randn(4, 3, 24, 24) + 9 for k in ("", "key_")}
-        method.loss(Seen(views | bright))
+        method.loss(Batch(views | bright))
         return [b for n, b in method.encoder.named_buffers()]
 
     for plain, with_patches in zip(statistics(), statistics(PatchSettings()), strict=True):

@@ -9,7 +9,7 @@ from unshortcut.errors import UsageError
 from unshortcut.intervals import t_half_width
 from unshortcut.probes import linear, protocols
 from unshortcut.probes.features import Features
-from unshortcut.probes.few_shot import sample_shots, few_shot_accuracy
+from unshortcut.probes.few_shot import few_shot_accuracy, sample_shots
 from unshortcut.probes.kinds.fewshot import FewShot
 from unshortcut.probes.probe import PROBES
 
@@ -127,10 +127,10 @@ def test_the_probe_names_every_test_and_number_of_shots() -> None:
     assert score.mean == pytest.approx(np.mean(values))
     assert score.std == pytest.approx(np.std(values, ddof=1))
     assert score.interval == t_half_width(values)
-    figures = result.figures()["test, 4-shot"]
-    assert figures == {"accuracy": score.mean, "std": score.std, "interval": score.interval}
+    metrics = result.to_dict()["test, 4-shot"]
+    assert metrics == {"accuracy": score.mean, "std": score.std, "interval": score.interval}
     alone = FewShot(shots=(1,), trials=1).run(features_of(TRAIN), tests)
-    assert alone.chosen == {} and list(alone.figures()["val, 1-shot"]) == ["accuracy"]
+    assert alone.chosen == {} and list(alone.to_dict()["val, 1-shot"]) == ["accuracy"]
 
 
 def test_what_cannot_be_is_said() -> None:

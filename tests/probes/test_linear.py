@@ -67,7 +67,7 @@ def test_the_penalty_pulls_to_the_start_as_scipy_confirms(monkeypatch):
     center = start.weight.double().numpy()
     rows, one_hot = features.astype(np.float64), np.eye(3)[labels]
 
-    def objective(flat):
+    def loss(flat):
         weight, bias = flat[:15].reshape(3, 5), flat[15:]
         logits = rows @ weight.T + bias
         log_sum = np.logaddexp.reduce(logits, axis=1)
@@ -76,7 +76,7 @@ def test_the_penalty_pulls_to_the_start_as_scipy_confirms(monkeypatch):
             loss + to_zero / 2 * (weight**2).sum() + to_start / 2 * ((weight - center) ** 2).sum()
         )
 
-    best = minimize(objective, np.zeros(18), method="BFGS", options={"gtol": 1e-7})
+    best = minimize(loss, np.zeros(18), method="BFGS", options={"gtol": 1e-7})
     assert probe.weight.flatten().numpy() == pytest.approx(best.x[:15], abs=2e-3)
 
 

@@ -1,4 +1,4 @@
-"""Every row of the leave-one-out tables is a recipe with the paper's settings and figures."""
+"""Every row of the leave-one-out tables is a recipe with the paper's settings and metrics."""
 
 import re
 from typing import Any
@@ -104,7 +104,7 @@ def test_a_row_has_the_figures_of_its_tables_and_no_others(name: str) -> None:
         row = dict(zip(columns, rows[name], strict=True)) if name in rows else {}
         assert all(expected.get(key, value) == value for key, value in row.items())
         expected |= row
-    assert paper.figures == expected
+    assert paper.metrics == expected
     tables = {table.split(",")[0] for table, (_, rows) in TABLES.items() if name in rows}
     stated = re.match("leave-one-out contrastive learning, tables? (.+), ", paper.where)
     assert stated and tables == set(re.findall(r"\b(?:\d|E\.1)(?=,| and|$)", stated[1]))
@@ -122,7 +122,7 @@ def test_a_row_is_trained_as_section_4_and_moco_say(name: str) -> None:
     assert (schedule.milestones, schedule.gamma) == ([300, 400], 0.1)
     assert (method["momentum"], method["hidden"], method["dim"]) == (0.999, 2048, 128)
     assert not method["head_batch_norm"]
-    assert method["objective"] == {"name": "info_nce", "temperature": 0.2}
+    assert method["loss"] == {"name": "info_nce", "temperature": 0.2}
     assert method["negatives"][0] == {"name": "queue", "size": 16384}
 
 

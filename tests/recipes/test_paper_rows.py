@@ -40,11 +40,11 @@ MOCO_ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "setting", "k", "source", "figures"), [
-    (name, setting, k, source, figures) for name, setting, k, source, *figures in MOCO_ROWS
+@pytest.mark.parametrize(("name", "setting", "k", "source", "metrics"), [
+    (name, setting, k, source, metrics) for name, setting, k, source, *metrics in MOCO_ROWS
 ])  # fmt: skip
 def test_a_row_of_moco(
-    name: str, setting: tuple[float, ...], k: int, source: Any, figures: list[float | None]
+    name: str, setting: tuple[float, ...], k: int, source: Any, metrics: list[float | None]
 ) -> None:
     recipe = load_recipe(name)
     method = method_of(recipe)
@@ -52,14 +52,14 @@ def test_a_row_of_moco(
     assert (queue["name"], queue["size"]) == ("queue", k)
     assert [(other["name"], other["alpha"]) for other in others] == ([source] if source else [])
     assert all(other["placement"] == "inside" and other["count"] == 1 for other in others)
-    assert method["objective"] == {"name": "info_nce", "temperature": 0.2}
+    assert method["loss"] == {"name": "info_nce", "temperature": 0.2}
     optimizer, epochs = recipe.optimizer, recipe.schedule.epochs
     assert (optimizer.lr, recipe.data.batch_size, method["momentum"], epochs) == setting
-    assert [*main_figures(recipe).values()] == [value for value in figures if value is not None]
+    assert [*main_figures(recipe).values()] == [value for value in metrics if value is not None]
 
 
 @pytest.mark.parametrize(
-    ("name", "figures"),
+    ("name", "metrics"),
     [
         ("moco-v2-imagenet100", [65.58, 53.41, 42.31, 31.87, 22.22]),
         ("moco-v2-texture-a2-imagenet100", [66.00, 54.11, 42.96, 32.23, 22.60]),
@@ -70,12 +70,12 @@ def test_a_row_of_moco(
     ],
 )
 def test_a_row_of_table_5_has_mean_accuracy_over_severities_of_table_1(
-    name: str, figures: list[float]
+    name: str, metrics: list[float]
 ) -> None:
     paper = load_recipe(name).paper
     assert paper is not None
-    assert [paper.figures[f"imagenet_c_severity{level}"] for level in range(1, 6)] == figures
-    assert sum(figures) / 5 == pytest.approx(paper.figures["imagenet_c"], abs=0.011)
+    assert [paper.metrics[f"imagenet_c_severity{level}"] for level in range(1, 6)] == metrics
+    assert sum(metrics) / 5 == pytest.approx(paper.metrics["imagenet_c"], abs=0.011)
 
 
 @pytest.mark.parametrize(("epsilon", "top1"), [(0.05, 80.86), (0.1, 81.22), (0.2, 81.02)])
@@ -84,8 +84,8 @@ def test_an_ifm_row_differs_from_its_baseline_in_the_objective_only(
 ) -> None:
     recipe = load_recipe(f"moco-v2-ifm-e{epsilon}-imagenet100")
     method, baseline = method_of(recipe), method_of(load_recipe("moco-v2-ifm-imagenet100"))
-    assert method.pop("objective") == {"name": "ifm", "temperature": 0.2, "epsilon": epsilon}
-    baseline.pop("objective")
+    assert method.pop("loss") == {"name": "ifm", "temperature": 0.2, "epsilon": epsilon}
+    baseline.pop("loss")
     assert method == baseline
     assert main_figures(recipe)["imagenet100_top1"] == top1
 
@@ -106,7 +106,7 @@ def test_a_mochi_row_mixes_1024_and_512_after_15_epochs(hardest: int, top1: floa
 
 
 @pytest.mark.parametrize(
-    ("name", "alphas", "figures"),
+    ("name", "alphas", "metrics"),
     [
         ("byol-imagenet100", {}, [78.76, 44.43, 35.84, 15.01, 39.53]),
         ("byol-patch-imagenet100", {"patch": 0.05}, [78.81, 44.60, 36.76, 15.52, 41.16]),
@@ -118,7 +118,7 @@ def test_a_mochi_row_mixes_1024_and_512_after_15_epochs(hardest: int, top1: floa
         ),
     ],
 )
-def test_a_row_of_table_7(name: str, alphas: dict[str, float], figures: list[float]) -> None:
+def test_a_row_of_table_7(name: str, alphas: dict[str, float], metrics: list[float]) -> None:
     recipe = load_recipe(name)
     method = method_of(recipe)
     assert {source["name"]: source["alpha"] for source in method["negatives"]} == alphas
@@ -132,7 +132,7 @@ def test_a_row_of_table_7(name: str, alphas: dict[str, float], figures: list[flo
     )
     assert not optimizer.decay_norm_and_bias
     assert (recipe.schedule.epochs, method["momentum"]) == (300, 0.99)
-    assert [*main_figures(recipe).values()] == figures
+    assert [*main_figures(recipe).values()] == metrics
 
 
 def test_byols_two_views_differ_in_blur_and_solarization() -> None:
@@ -160,7 +160,7 @@ def test_a_cell_of_table_6_adds_one_change_of_patches_to_the_last(
     plain = "" if small or column else "-a2"
     recipe = load_recipe(f"moco-v2-patch{small}{plain}{FLIPS[column]}-imagenet100")
     patch = method_of(recipe)["negatives"][1]
-    assert (patch["flip"], patch["vertical_flip"], patch["turn"]) == tuple(
+    assert (patch["flip"], patch["vertical_flip"], patch["rotate"]) == tuple(
         column >= change for change in (1, 2, 3)
     )
     maker = recipe.method.view_transforms()["patch_negative"]
@@ -182,16 +182,16 @@ def test_table_3_only_takes_the_jitter_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "top1", "objective"),
+    ("name", "top1", "loss"),
     [
         ("simclr-stl10", 80.16, {"name": "info_nce"}),
         ("simclr-debiased-stl10", 84.90, {"name": "debiased", "positive_share": 0.1}),
         ("simclr-hard-stl10", 87.42, {"name": "hard", "positive_share": 0.1, "beta": 1}),
     ],
 )
-def test_a_simclr_row_of_table_4(name: str, top1: float, objective: dict[str, Any]) -> None:
+def test_a_simclr_row_of_table_4(name: str, top1: float, loss: dict[str, Any]) -> None:
     recipe = load_recipe(name)
-    assert method_of(recipe)["objective"] == {"temperature": 0.5, **objective}
+    assert method_of(recipe)["loss"] == {"temperature": 0.5, **loss}
     assert (recipe.optimizer.lr, recipe.data.batch_size, recipe.schedule.epochs) == (1e-3, 256, 400)
     assert main_figures(recipe) == {"stl10_top1": top1}
 
@@ -208,7 +208,7 @@ def method_of(recipe: Recipe) -> dict[str, Any]:
 
 
 def main_figures(recipe: Recipe) -> dict[str, float]:
-    """The paper's figures but those of single severities."""
+    """The paper's metrics but those of single severities."""
     assert recipe.paper is not None
-    figures = recipe.paper.figures
-    return {name: value for name, value in figures.items() if "severity" not in name}
+    metrics = recipe.paper.metrics
+    return {name: value for name, value in metrics.items() if "severity" not in name}

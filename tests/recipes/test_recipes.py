@@ -38,7 +38,7 @@ def test_the_papers_settings(
     assert (recipe.optimizer.lr, recipe.data.batch_size) == (lr, batch)
     assert (method.momentum, method.negatives) == (momentum, (QueueSettings(queue),))
     assert (recipe.schedule.epochs, recipe.encoder.name) == (epochs, "resnet50")
-    assert method.objective.temperature == 0.2  # type: ignore[attr-defined]
+    assert method.loss.temperature == 0.2  # type: ignore[attr-defined]
 
 
 def test_sizes_follow_the_views() -> None:

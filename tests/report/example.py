@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unshortcut.auditing.findings import Entry, Findings, ModelInfo
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -19,8 +21,6 @@ from unshortcut.measuring.exhibits import (
     Table,
     picture,
 )
-from unshortcut.auditing.findings import Entry, Findings, ModelInfo
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.plots import Bars, Curve, bars, curves
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.subject import Subject
@@ -34,7 +34,7 @@ HOSTILE = (SCRIPT, IMAGE, LINK, CLOSING)
 LONG = "runs/" + "a-very-long-name-of-a-run-that-somebody-gave-" * 3 + "final"
 GOOD, PLAIN = "timm:resnet50", "moco-v2-patch-a2-k8192"
 MODELS = (GOOD, PLAIN, f"{LONG}{LINK}")
-COLOR_NOTE = "Frost and snow are drawn here, so that it cannot be compared with published figures."
+COLOR_NOTE = "Frost and snow are drawn here, so that it cannot be compared with published metrics."
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from unshortcut.measuring.exhibits import Cell, Column
 from unshortcut.measurements.measurement import Metric
+from unshortcut.measuring.exhibits import Cell, Column
 from unshortcut.report.formats import (
     breakable,
     cell,

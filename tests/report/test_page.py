@@ -21,9 +21,9 @@ from tests.report.example import (
     findings,
 )
 from tests.report.parsed import Element, parsed
-from unshortcut.measuring.exhibits import Exhibit, Plot
 from unshortcut.auditing.findings import Entry
 from unshortcut.measurements.measurement import Finding
+from unshortcut.measuring.exhibits import Exhibit, Plot
 from unshortcut.measuring.plots import PALETTE
 from unshortcut.report.page import render
 
@@ -141,12 +141,12 @@ def test_a_model_keeps_its_color_where_another_has_failed() -> None:
     known = findings()
     entries = {**known.entries["shape_bias"], GOOD: Entry("failed", reason="no memory")}
     fewer = replace(known, entries={**known.entries, "shape_bias": entries})
-    figures = [
+    metrics = [
         json.loads(one.text)["data"]
         for one in parsed(render(fewer))
         if one.tag == "script" and "type" in one.attributes
     ]
-    bars, lines = figures[0], figures[1]
+    bars, lines = metrics[0], metrics[1]
     assert len(bars) == 2 and bars[0]["name"] == PLAIN
     assert [one["marker"]["color"] for one in bars] == list(PALETTE[1:3])
     assert [one["line"]["color"] for one in lines[::3]] == list(PALETTE[:3])
@@ -189,7 +189,7 @@ def test_the_same_findings_give_the_same_page(page: str) -> None:
 def test_one_model_is_not_compared() -> None:
     elements = parsed(render(findings(models=(GOOD,), only=("shape_bias",))))
     assert texts(elements, "h1") == ["What does this model look at?"]
-    assert texts(elements, "th").count("Model") == 1  # among the facts; tables leave it out
+    assert texts(elements, "th").count("Model") == 1  # among the metadata; tables leave it out
     assert not any("best" in one.classes for one in elements)
 
 

@@ -22,8 +22,8 @@ def test_the_page_is_written_whole(tmp_path: Path) -> None:
 
 
 def test_figures_are_plain_values() -> None:
-    figures = json.loads(json.dumps(SMALL.figures(), allow_nan=False))
-    assert figures["models"][GOOD]["metrics"]["shape_bias"]["value"] == 0.24
+    metrics = json.loads(json.dumps(SMALL.to_dict(), allow_nan=False))
+    assert metrics["models"][GOOD]["metrics"]["shape_bias"]["value"] == 0.24
 
 
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:

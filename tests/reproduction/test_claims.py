@@ -1,4 +1,4 @@
-"""The claims of the package: their variants are recipes, their figures are the papers'."""
+"""The claims of the package: their variants are recipes, their metrics are the papers'."""
 
 import re
 from itertools import combinations
@@ -34,16 +34,16 @@ def keys(name: str, scale: Scale = "small") -> dict[str, str]:
 
 
 def effects_of_the_paper(name: str) -> dict[str, Finding]:
-    """What a claim would find if we had measured the paper's figures."""
+    """What a claim would find if we had measured the paper's metrics."""
     claim = CLAIMS[name]
     variants = [v for v in claim.variants("paper") if claim.paper(v.values)]
     paper = {variant.label: claim.paper(variant.values) for variant in variants}
-    figures = {label: [printed, printed] for label, printed in paper.items()}
+    metrics = {label: [printed, printed] for label, printed in paper.items()}
     return {
         f"{effect.measure}: {found.what}": found
         for effect in claim.effects(variants)
         if all(effect.measure in paper.get(v, {}) for v in effect.variants)
-        for found in [effect.find(figures, paper)]
+        for found in [effect.find(metrics, paper)]
     }
 
 
@@ -211,5 +211,5 @@ def test_figures_are_those_of_the_recipe_of_the_same_row(
     assert row is not None
     called = {"imagenet100_top1": "test", "imagenet_sketch": "sketch"}
     called["stylized_imagenet"] = "stylized"
-    printed = {called[key]: value for key, value in row.figures.items() if key in called}
+    printed = {called[key]: value for key, value in row.metrics.items() if key in called}
     assert claim.paper(variant.values) == printed

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image as PillowImage
 from rich.console import Console
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import Array
 from unshortcut.errors import UsageError
 from unshortcut.reproduction import textures
 from unshortcut.reproduction.evaluation import SHAPES_SPLITS, Evaluation
@@ -58,7 +58,7 @@ def test_a_texture_consists_of_the_pixels_of_its_image(photos: Path) -> None:
         assert made.identity(place) == source.identity(index)
 
 
-def colors(image: Array) -> set[tuple[int, ...]]:
+def colors(image: ImageArray) -> set[tuple[int, ...]]:
     return {tuple(pixel) for pixel in image.reshape(-1, 3).tolist()}
 
 

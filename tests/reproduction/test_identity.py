@@ -8,8 +8,8 @@ import yaml
 from tests.reproduction.small import RECIPE, images
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.negatives.patch import PatchSettings
 from unshortcut.models.encoder import EncoderSettings
+from unshortcut.negatives.patch import PatchSettings
 from unshortcut.recipes.load import load_recipe, to_mapping, to_yaml
 from unshortcut.reproduction.identity import require_same, training_key
 from unshortcut.training.folder import RunFolder
@@ -47,7 +47,7 @@ def test_what_changes_no_weight_changes_no_key(change: str) -> None:
         "encoder.name=resnet34",
         "encoder.options={layers: [1, 1, 1, 2], channels: [8, 8, 16, 16]}",
         "method.momentum=0.5",
-        "method.objective.temperature=0.3",
+        "method.loss.temperature=0.3",
         "method.negatives.queue.size=64",
         "method.negatives.patch.alpha=1.5",
         "method.negatives.patch.patch=[2, 8]",

@@ -69,5 +69,5 @@ def test_what_another_command_is_busy_with_comes_last_and_is_not_trained_again(
     )
     experiment.run()
     assert order == ["free"] and experiment.trained == 1
-    assert set(experiment.figures) == {"busy", "free"}
+    assert set(experiment.metrics) == {"busy", "free"}
     assert "waiting for another command that works on busy" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def test_a_claim_is_trained_measured_and_written_and_a_second_call_only_tabulate
     assert found["changes"] == ["method.negatives.patch.alpha=2"]
     assert found["paper"] == {"test": 72.0}
     assert len(set(found["trainings"])) == 2 and min(found["seconds"]) > 0
-    assert set(found["figures"][0]) >= {"test", "sketch", "shape_bias", "coverage"}
+    assert set(found["metrics"][0]) >= {"test", "sketch", "shape_bias", "coverage"}
     assert record["effects"][0]["paper"] == 2.0
     keys = {key for one in record["variants"].values() for key in one["trainings"]}
     assert {path.name for path in (tmp_path / "trainings").iterdir()} == keys
@@ -60,7 +60,7 @@ def test_a_claim_is_trained_measured_and_written_and_a_second_call_only_tabulate
     monkeypatch.setattr("unshortcut.reproduction.measures.readout.probe", refuse)
     again = run(tmp_path, seeds=2)
     assert again.trained == 0
-    assert again.figures == first.figures
+    assert again.metrics == first.metrics
     assert "all 4 trainings are there already" in capsys.readouterr().err
 
 
@@ -94,7 +94,7 @@ def test_an_interrupted_experiment_goes_on_to_the_same_weights(
     )
     resumed = run(tmp_path / "part")
     assert calls == [True] and resumed.trained == 1
-    assert resumed.figures == whole.figures
+    assert resumed.metrics == whole.metrics
     for one, other in zip(whole.trainings, resumed.trainings, strict=True):
         assert one.run.weights.read_bytes() == other.run.weights.read_bytes()
     again = resumed.trainings[1].seconds
@@ -122,7 +122,7 @@ def test_only_values_and_transfers_shape_the_experiment(tmp_path: Path) -> None:
     assert [variant.label for variant in outcome.variants] == ["alpha=1"]
     assert outcome.findings == []
     assert outcome.columns[-1].measure == "drawings"
-    assert 0 <= outcome.figures["alpha=1"][0]["drawings"] <= 100
+    assert 0 <= outcome.metrics["alpha=1"][0]["drawings"] <= 100
 
 
 def test_variants_that_read_the_same_training_share_it(
@@ -149,7 +149,7 @@ def test_variants_that_read_the_same_training_share_it(
     }
     shared = [one for label, one in record.items() if "looc-color" in label]
     assert len({tuple(one["trainings"]) for one in shared}) == 1
-    backbone, space = (one["figures"][0] for one in shared)
+    backbone, space = (one["metrics"][0] for one in shared)
     assert backbone != space and "color" in backbone.keys() & space.keys()
 
 
@@ -172,7 +172,7 @@ def test_a_claim_that_compares_recipes_goes_to_other_images_with_its_first_row(
         cache=tmp_path / "trainings",
     )
     assert [training.recipe.method.name for training in outcome.trainings] == ["moco", "looc"]
-    assert all(set(one) == {"test", "texture", "rotation"} for (one,) in outcome.figures.values())
+    assert all(set(one) == {"test", "texture", "rotation"} for (one,) in outcome.metrics.values())
     (finding,) = outcome.findings
     assert finding.measure == "rotation" and finding.paper == pytest.approx(65.2 - 45.5)
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tests.methods.small_runs import small_run
 from tests.probes.painted import Painted
-from unshortcut.measuring import advice as advice_module
-from unshortcut.spaces.choice import Candidate, choose
-from unshortcut.spaces.advice import Advice, advise, usable
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.measuring import advice as advice_module
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.probes.cross_validation import held_out_hits, stratified_folds
 from unshortcut.probes.features import compute_features
+from unshortcut.spaces.advice import Advice, advise, usable
+from unshortcut.spaces.choice import Candidate, choose
 from unshortcut.spaces.loading import load_spaces
 
 IMAGES = Shapes("val", size=32, count=48)
@@ -90,7 +90,7 @@ def test_the_encoder_written_gives_the_recommended_features(
     assert encoder.spaces == ("invariant", "rotation")
     np.testing.assert_allclose(values(encoder), wanted, atol=1e-5)
     result = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert result["figures"]["use"] == "invariant + rotation"
+    assert result["metrics"]["use"] == "invariant + rotation"
     assert (tmp_path / "out" / "advice.png").stat().st_size > 10_000
 
 

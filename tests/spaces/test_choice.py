@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from unshortcut.measuring import _choice
-from unshortcut.spaces.choice import Candidate, Choice, choose, standard_error, wilson_interval
 from unshortcut.probes.cross_validation import held_out_hits, stratified_folds
+from unshortcut.spaces.choice import Candidate, Choice, choose, standard_error, wilson_interval
 
 SPACES = ("invariant", "color", "rotation")
 Floats = NDArray[np.float64]

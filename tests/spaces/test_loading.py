@@ -9,9 +9,9 @@ from tests.methods.small_runs import small_run
 from unshortcut.errors import UsageError
 from unshortcut.models.card import read_card
 from unshortcut.models.load import load_model
+from unshortcut.spaces.loading import load_spaces, save_spaces
 from unshortcut.training.exporting import export
 from unshortcut.training.projection import load_method
-from unshortcut.spaces.loading import load_spaces, save_spaces
 
 IMAGES = torch.randn(5, 3, 24, 24, generator=torch.Generator().manual_seed(0))
 ALL = ("invariant", "color", "rotation")

@@ -13,7 +13,9 @@ from PIL import Image as PillowImage
 from scipy.stats import entropy as scipy_entropy
 
 from tests.probes.painted import SPACES, Painted, Seeing
-from unshortcut.spaces.reliance_plot import Bars
+from unshortcut.errors import UsageError
+from unshortcut.probes.features import Features
+from unshortcut.probes.linear import LinearProbe, Setting
 from unshortcut.spaces.reliance import (
     Example,
     Reliance,
@@ -23,9 +25,7 @@ from unshortcut.spaces.reliance import (
     shares_of,
     space_reliance,
 )
-from unshortcut.errors import UsageError
-from unshortcut.probes.features import Features
-from unshortcut.probes.linear import LinearProbe, Setting
+from unshortcut.spaces.reliance_plot import Bars
 
 TRAIN, TEST = Painted(90, seed=1), Painted(60, seed=2)
 
@@ -138,7 +138,7 @@ def test_means_and_entropies_overall_and_by_class() -> None:
     assert one.entropy == pytest.approx(scipy_entropy([0.6, 0.4], base=2))
     each = [0, 0, 1, scipy_entropy([0.9, 0.1], base=2)]
     np.testing.assert_allclose(one.image_entropies, each)
-    plain = json.loads(json.dumps(one.figures()))
+    plain = json.loads(json.dumps(one.to_dict()))
     assert (plain["images"], plain["correct"]) == (9, 4)
     assert plain["shares"] == {"invariant": pytest.approx(0.6), "color": pytest.approx(0.4)}
     assert plain["mean_image_entropy_bits"] == pytest.approx(np.mean(each))

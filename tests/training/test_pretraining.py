@@ -19,13 +19,13 @@ from tests.small import TINY, TINY_RECIPE
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import RunError, UsageError
-from unshortcut.methods.method import StepOutput, Method
+from unshortcut.methods.method import Method, StepOutput
 from unshortcut.models.card import WEIGHTS_FILE as WEIGHTS
 from unshortcut.models.card import read_weights
 from unshortcut.models.encoder import Encoder
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.checkpoint import load_checkpoint
-from unshortcut.training.logs import read_log, spread
+from unshortcut.training.logs import embedding_std, read_log
 from unshortcut.training.pretraining import build_method, pretrain
 
 ONE_EPOCH = ["schedule.epochs=1"]
@@ -49,9 +49,9 @@ def test_a_run_folder_explains_itself(tmp_path: Path) -> None:
     entries = read_log(out / "log.jsonl")
     assert [e["step"] for e in entries if "loss" in e] == [1, 2, 3, 4, 5, 6]
     assert [e["epoch"] for e in entries if "knn" in e] == [1, 2]
-    assert all(e["spread"] > 0 for e in entries if "spread" in e)
+    assert all(e["embedding_std"] > 0 for e in entries if "embedding_std" in e)
     result = json.loads((out / "result.json").read_text())
-    assert result["figures"]["knn"] == run.figures["knn"]
+    assert result["metrics"]["knn"] == run.metrics["knn"]
     assert str(tmp_path) not in (out / "result.json").read_text() + (out / "run.json").read_text()
     assert any((out / "tensorboard").iterdir())
 
@@ -231,8 +231,8 @@ def test_weights_that_are_not_finite_are_not_saved(
 
 def test_spread_is_one_on_the_sphere_and_zero_at_a_point() -> None:
     rows = torch.nn.functional.normalize(torch.randn(4000, 32), dim=1)
-    assert spread(rows) == pytest.approx(1, abs=0.05)
-    assert spread(rows[:1].expand(10, 32)) == pytest.approx(0, abs=1e-6)
+    assert embedding_std(rows) == pytest.approx(1, abs=0.05)
+    assert embedding_std(rows[:1].expand(10, 32)) == pytest.approx(0, abs=1e-6)
 
 
 def test_a_collapsed_embedding_is_warned_of(

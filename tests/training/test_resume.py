@@ -126,17 +126,17 @@ def test_a_changed_recipe_is_refused_with_the_difference_and_a_harmless_change_i
 ) -> None:
     out = tmp_path / "run"
     pretrain(TINY_RECIPE, images, out, sets=["schedule.epochs=1"])
-    with pytest.raises(UsageError, match=r"method.objective.temperature: 0.2 -> 0.1"):
+    with pytest.raises(UsageError, match=r"method.loss.temperature: 0.2 -> 0.1"):
         pretrain(
             TINY_RECIPE,
             images,
             out,
-            sets=["schedule.epochs=1", "method.objective.temperature=0.1"],
+            sets=["schedule.epochs=1", "method.loss.temperature=0.1"],
             resume=True,
         )
     harmless = ["schedule.epochs=1", "data.workers=1", "training.log_steps=3"]
     run = pretrain(TINY_RECIPE, images, out, sets=harmless, resume=True)
-    assert run.figures["loss"] > 0
+    assert run.metrics["loss"] > 0
 
 
 def test_changed_data_are_refused(images: Path, tmp_path: Path) -> None:

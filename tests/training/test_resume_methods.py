@@ -16,13 +16,13 @@ CASES = {
     "moco, mixed queue and ifm": (
         "moco-v2-shapes",
         "method.negatives=[{name: mixed_queue, size: 48, hardest: 8, mixes: 4, query_mixes: 4}]",
-        "method.objective={name: ifm}",
+        "method.loss={name: ifm}",
     ),
     "simclr, patch with gradient and hard": (
         "simclr-shapes",
         "method.negatives=[{name: batch}, {name: patch, of: image}]",
         "method.negative_gradient=true",
-        "method.objective={name: hard}",
+        "method.loss={name: hard}",
     ),
     "byol, patch and regular": (
         "byol-patch-shapes",

@@ -2,15 +2,16 @@
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import make_augmentation
 from unshortcut.data.source import ArrayImage
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array, make_augmentation
+from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.transforms.jigsaw import Jigsaw, lay_out
-from unshortcut.views.plan import ViewPlan
 
 
-def places(height: int, width: int) -> Array:
+def places(height: int, width: int) -> ImageArray:
     """An image whose first two channels say where a pixel lies."""
     rows, columns = np.mgrid[:height, :width]
     return np.stack([rows, columns, np.zeros_like(rows)], axis=2).astype(np.uint8)

@@ -6,16 +6,16 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline, make_augmentation
+from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
 from unshortcut.data.loader import KeyedDataset, collate
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError
-from unshortcut.augmentations.augmentation import Augmentation, Pipeline, make_augmentation
-from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
+from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transform import ViewContext, ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.transforms.leave_one_out import Lacking, Sharing
-from unshortcut.views.plan import ViewPlan
 
 CROP = make_augmentation("random_resized_crop", {"size": 24, "scale": [0.2, 0.9]})
 ROTATION = make_augmentation("rotation", {"p": 0.5})
@@ -37,24 +37,24 @@ PICTURE = np.random.default_rng(0).integers(0, 256, (40, 56, 3), dtype=np.uint8)
 
 def leave_one_out(augmentations: tuple[Augmentation, ...] = ALL) -> ViewPlan:
     compares = tuple(SPACES.values())
-    makers: dict[str, ViewTransform] = {"query": Augmented(), "key": Sharing(compares=compares)}
+    transforms: dict[str, ViewTransform] = {"query": Augmented(), "key": Sharing(compares=compares)}
     for space, names in SPACES.items():
-        makers[f"key_{space}"] = Sharing(shares=names, compares=compares)
-    return ViewPlan(makers, augmentations)
+        transforms[f"key_{space}"] = Sharing(shares=names, compares=compares)
+    return ViewPlan(transforms, augmentations)
 
 
 def draws(plan: ViewPlan, index: int) -> dict[str, list[Any]]:
-    making = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
-    for name, maker in plan.makers.items():
+    context = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+    for name, transform in plan.transforms.items():
         rng = context.generator(name)
-        context.draws[name] = maker.draw(context, plan.pipelines[name], rng)
-    return context.draws
+        context.sampled[name] = transform.sample(context, plan.pipelines[name], rng)
+    return context.sampled
 
 
 def test_a_key_has_the_query_s_parameters_of_its_augmentations_and_of_no_other() -> None:
     plan = leave_one_out()
     names = [augmentation.name for augmentation in ALL]
-    equal = {(key, name): 0 for key in plan.makers for name in names}
+    equal = {(key, name): 0 for key in plan.transforms for name in names}
     rounds = 60
     for index in range(rounds):
         drawn = draws(plan, index)
@@ -74,7 +74,7 @@ def test_what_is_not_shared_is_drawn_as_if_nothing_were() -> None:
     for index in range(20):
         drawn = draws(plan, index)
         for space, shared in SPACES.items():
-            making = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+            context = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
             alone = Pipeline(ALL).sample(context.generator(f"key_{space}"), 40, 56)
             for place, augmentation in enumerate(ALL):
                 if augmentation.name not in shared:
@@ -95,19 +95,19 @@ def test_the_maker_tells_which_draws_are_equal_by_accident() -> None:
         made = plan(ArrayImage(PICTURE), "a.png", 3, 0, index)
         drawn = draws(plan, index)
         for key in ("key", "key_rotation", "key_color"):
-            for space, told in zip(SPACES.values(), made.facts[key], strict=True):
+            for space, told in zip(SPACES.values(), made.metadata[key], strict=True):
                 places = [place for place, one in enumerate(ALL) if one.name in space]
                 assert told == all(drawn[key][p] == drawn["query"][p] for p in places)
-        assert "query" not in made.facts
+        assert "query" not in made.metadata
 
 
 def test_facts_reach_the_batch() -> None:
     data = KeyedDataset(Shapes("train", size=32, count=8), leave_one_out(), seed=0)
     batch = collate([data[0, index] for index in range(8)])
-    facts = batch["facts"]
-    assert facts["key_crop"].shape == (8, len(SPACES))
-    assert facts["key_crop"][:, list(SPACES).index("crop")].all()
-    assert not facts["key_color"][:, list(SPACES).index("crop")].any()
+    metadata = batch["metadata"]
+    assert metadata["key_crop"].shape == (8, len(SPACES))
+    assert metadata["key_crop"][:, list(SPACES).index("crop")].all()
+    assert not metadata["key_color"][:, list(SPACES).index("crop")].any()
 
 
 def test_the_pixels_of_views_that_share_everything_are_equal_to_the_bit() -> None:
@@ -128,7 +128,7 @@ def test_an_image_is_decoded_once_and_a_shared_crop_is_cut_once() -> None:
         cut.side_effect = lambda crop, picture, params: picture[:24, :24]
         plan(image, "a.png", 0, 0, 0)
     assert pixels.call_count == 1
-    assert cut.call_count == len(plan.makers) - 1  # `key_crop` has the query's
+    assert cut.call_count == len(plan.transforms) - 1  # `key_crop` has the query's
 
 
 def test_what_is_done_once_gives_the_same_pixels() -> None:
@@ -146,7 +146,7 @@ def test_add_one_views_lack_what_they_are_to_lack_and_nothing_else() -> None:
         {"query": Lacking(lacks=everything), "key_rotation": Lacking(lacks=everything[:2])}, ALL
     )
     names = [augmentation.name for augmentation in ALL]
-    found = {key: dict.fromkeys(names, 0) for key in plan.makers}
+    found = {key: dict.fromkeys(names, 0) for key in plan.transforms}
     for index in range(40):
         for key, drawn in draws(plan, index).items():
             for name, params in zip(names, drawn, strict=True):
@@ -173,7 +173,7 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("maker", "overrides", "message"),
+    ("transform", "overrides", "message"),
     [
         (Sharing(shares=("rotatoin",)), {}, "rotatoin.*'rotation'"),
         (Sharing(compares=(("blur",),)), {}, "blur"),
@@ -184,7 +184,7 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_made_is_refused(
-    maker: ViewTransform, overrides: dict[str, list[Augmentation]], message: str
+    transform: ViewTransform, overrides: dict[str, list[Augmentation]], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        ViewPlan({"query": Augmented(), "key": maker}, ALL, overrides)
+        ViewPlan({"query": Augmented(), "key": transform}, ALL, overrides)

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
+from unshortcut.augmentations.augmentation import make_augmentation
 from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError
 from unshortcut.imaging.synthesis import synthesize_texture
-from unshortcut.augmentations.augmentation import make_augmentation
+from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms import textured
 from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.transforms.textured import Textured
 from unshortcut.views.transforms.tiled import TiledImage, TiledView, patch_range
-from unshortcut.views.plan import ViewPlan
 
 SIZE = 32
 CROP = make_augmentation("random_resized_crop", {"size": SIZE, "scale": [0.2, 0.6]})
@@ -66,10 +66,10 @@ def test_tiles_of_the_image_are_patches_of_it_and_of_nothing_later() -> None:
 
 
 def test_every_image_and_every_negative_has_tiles_of_its_own() -> None:
-    makers = {"query": Augmented(), "a": TiledView(), "b": TiledView()}
-    both = ViewPlan(makers, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
+    transforms = {"query": Augmented(), "a": TiledView(), "b": TiledView()}
+    both = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
     assert not np.array_equal(both["a"], both["b"])
-    again = ViewPlan(makers, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
+    again = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
     assert np.array_equal(both["a"], again["a"])
 
 
@@ -95,20 +95,20 @@ class TestTextured:
         gray = np.full((50, 50, 3), 128, np.uint8)
         PillowImage.fromarray(gray).save(tmp_path / "a.png")
         flat = ArrayImage(np.full_like(PICTURE, 128))
-        makers = plan(Textured(copy=str(tmp_path)))
+        transforms = plan(Textured(copy=str(tmp_path)))
         for index in range(5):
-            made = makers(flat, "a.png", 0, 0, index)
+            made = transforms(flat, "a.png", 0, 0, index)
             # A gray photograph and a gray texture: only the color draws can differ.
             assert np.array_equal(made["negative"], made["query"])
 
     def test_without_a_copy_the_texture_is_synthesized_from_patches_of_the_image(self) -> None:
         stripes = np.zeros((60, 80, 3), np.uint8)
         stripes[:, ::4] = 255
-        makers = ViewPlan(
+        transforms = ViewPlan(
             {"query": Augmented(), "negative": Textured()},
             (make_augmentation("random_resized_crop", {"size": 32, "scale": [1, 1]}),),
         )
-        made = makers(ArrayImage(stripes), "a.png", 0, 0, 0)
+        made = transforms(ArrayImage(stripes), "a.png", 0, 0, 0)
         columns = made["negative"].astype(float)
         assert columns.std(axis=1).mean() > 3 * columns.std(axis=0).mean()
         assert not np.array_equal(made["negative"], made["query"])

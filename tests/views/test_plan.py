@@ -1,4 +1,4 @@
-"""The view plan: keyed to the bit, one decode, makers that see what came before them."""
+"""The view plan: keyed to the bit, one decode, transforms that see what came before them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 import torch
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import Array, ArrayImage
+from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
 from unshortcut.recipes.load import load_recipe
-from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
-from unshortcut.views.transform import ViewContext, ViewTransform
-from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.plan import ViewPlan
 from unshortcut.views.sheet import sheet
+from unshortcut.views.transform import ViewContext, ViewTransform
+from unshortcut.views.transforms.augmented import Augmented
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
 PLAN = load_recipe("moco-v2-imagenet", ["views.size=32"]).view_plan()
@@ -29,7 +30,7 @@ class CountingImage(ArrayImage):
 
     asked: list[float]
 
-    def pixels(self, shrink: float = 1.0) -> Array:
+    def pixels(self, shrink: float = 1.0) -> ImageArray:
         self.asked.append(shrink)
         return super().pixels(shrink)
 
@@ -64,10 +65,12 @@ class SharedDraws(ViewTransform):
 
     of: str
 
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> Sequence[Any]:
-        return context.draws[self.of]
+    def draw(
+        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
+    ) -> Sequence[Any]:
+        return context.sampled[self.of]
 
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: Sequence[Any]) -> Array:
+    def apply(self, context: ViewContext, pipeline: Pipeline, draws: Sequence[Any]) -> ImageArray:
         return pipeline.apply(context.pixels(), draws)
 
 
@@ -77,10 +80,10 @@ class Derived(ViewTransform):
 
     of: str
 
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
         return int(rng.integers(100))
 
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: int) -> Array:
+    def apply(self, context: ViewContext, pipeline: Pipeline, draws: int) -> ImageArray:
         return context.views[self.of] // 2
 
     def shrink(self, pipeline: Pipeline, draws: int) -> float:

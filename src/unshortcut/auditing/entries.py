@@ -6,13 +6,13 @@ from typing import Any
 
 from rich.console import Console
 
-from unshortcut.measuring.errors import NotApplicable
 from unshortcut.auditing.findings import Entry
-from unshortcut.measurements.measurement import Input, Measurement
 from unshortcut.auditing.result_cache import recall, remember
+from unshortcut.errors import UnshortcutError
+from unshortcut.measurements.measurement import Input, Measurement
+from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.opening import Given
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.errors import UnshortcutError
 from unshortcut.progress import bar
 from unshortcut.result import public_text
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.auditing.result_cache import plain_values
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.settings import Settings
 
 Status = Literal["done", "failed", "not applicable"]
@@ -116,7 +116,7 @@ class Findings:
         said = clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and {clauses[-1]}"
         return Verdict(model, f"{said}.", gravest[0].weight)
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON; pictures are left out."""
         return {
             "data": self.data,

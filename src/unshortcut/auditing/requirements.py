@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from unshortcut.auditing.findings import Findings
-from unshortcut.measurements.measurement import Measurement
 from unshortcut.errors import UsageError, unknown
+from unshortcut.measurements.measurement import Measurement
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

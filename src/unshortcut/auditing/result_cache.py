@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from unshortcut.measuring.exhibits import Picture
 from unshortcut.files import atomic_open, cache_folder
+from unshortcut.measuring.exhibits import Picture
 
 R = TypeVar("R")
 

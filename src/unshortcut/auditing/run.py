@@ -12,9 +12,11 @@ from typing import TypeVar
 from rich.console import Console
 from rich.markup import escape
 
-from unshortcut.auditing.findings import Entry, Findings, ModelInfo
-from unshortcut.measurements.measurement import measurements
+from unshortcut.auditing.console_log import Telling
 from unshortcut.auditing.entries import measured, reason_of
+from unshortcut.auditing.findings import Entry, Findings, ModelInfo
+from unshortcut.errors import RunError, UnshortcutError, UsageError
+from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import read_mapping
 from unshortcut.measuring.subjects.classifier import Kind
@@ -22,8 +24,6 @@ from unshortcut.measuring.subjects.making import Deciding, Stated, load, needs_r
 from unshortcut.measuring.subjects.models import Model, by_name
 from unshortcut.measuring.subjects.opening import Data, open_given, open_images
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.auditing.console_log import Telling
-from unshortcut.errors import RunError, UnshortcutError, UsageError
 from unshortcut.models.load import LoadedModel
 from unshortcut.result import public_name, public_text
 
@@ -78,7 +78,7 @@ def examine(
             loaded[name] = made
     if any(needs_readout(model, images.measured, rules) for model in loaded.values()):
         images = images.halved(settings.seed)
-    facts: dict[str, ModelInfo] = {}
+    metadata: dict[str, ModelInfo] = {}
     entries: dict[str, dict[str, Entry]] = {name: {} for name in chosen}
     for name in named:
         ready: Subject | UnshortcutError
@@ -91,14 +91,14 @@ def examine(
                 )
         if isinstance(ready, UnshortcutError):
             faults[name] = ready
-            facts[name] = ModelInfo("nothing", 0, error=public_text(str(ready)))
+            metadata[name] = ModelInfo("nothing", 0, error=public_text(str(ready)))
             if len(named) > 1:  # a lone model's fault is the error of the whole
                 told.say(f"[bold red]{escape(name)}[/]: {escape(str(ready))}")
             for one in chosen:
-                entries[one][name] = Entry("failed", reason=facts[name].error)
+                entries[one][name] = Entry("failed", reason=metadata[name].error)
             continue
-        facts[name] = _facts(ready)
-        told.say(f"[b]{escape(name)}[/]: decided by {escape(facts[name].decides)}")
+        metadata[name] = _model_info(ready)
+        told.say(f"[b]{escape(name)}[/]: decided by {escape(metadata[name].decides)}")
         for one, measurement in chosen.items():
             with told.warnings():
                 entry = measured(measurement, ready, given, console)
@@ -108,7 +108,7 @@ def examine(
         raise next(iter(faults.values()))
     return Findings(
         measurements=chosen,
-        models=facts,
+        models=metadata,
         entries=entries,
         data=images.name,
         images=len(images.measured),
@@ -143,7 +143,7 @@ def _attempt(action: Callable[[], T]) -> T | UnshortcutError:
         return RunError(reason_of(error))
 
 
-def _facts(subject: Subject) -> ModelInfo:
+def _model_info(subject: Subject) -> ModelInfo:
     decides = "nothing: it has no head, and the data have no labels"
     if subject.classifier is not None:
         decides = subject.classifier.description

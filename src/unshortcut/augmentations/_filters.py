@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unshortcut.imaging.filters import bilateral, cartoon
-from unshortcut.augmentations.augmentation import Array
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import check_number, check_whole
+from unshortcut.imaging.filters import bilateral, cartoon
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class BilateralSettings:
         check_number(self.name, "sigma_space", self.sigma_space, 0.1, 1000)
         check_whole(self.name, "repeats", self.repeats, 1, 100)
 
-    def filtered(self, image: Array) -> Array:
+    def filtered(self, image: ImageArray) -> ImageArray:
         return bilateral(
             image,
             diameter=self.diameter,
@@ -56,7 +56,7 @@ class CartoonSettings(BilateralSettings):
         check_whole(self.name, "block", self.block, 3, 99, odd=True)
         check_number(self.name, "offset", self.offset, -255, 255)
 
-    def filtered(self, image: Array) -> Array:
+    def filtered(self, image: ImageArray) -> ImageArray:
         return cartoon(
             image,
             diameter=self.diameter,

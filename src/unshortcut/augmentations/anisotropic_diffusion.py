@@ -5,19 +5,20 @@ from typing import ClassVar
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations._settings import (
+    as_whole_range,
+    check_number,
+    check_probability,
+    ends,
+)
+from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.errors import UsageError
 from unshortcut.imaging.diffusion import (
     KAPPAS,
     Conductance,
     anisotropic_diffusion,
     check_settings,
-)
-from unshortcut.augmentations.augmentation import Array, Augmentation
-from unshortcut.augmentations._settings import (
-    as_whole_range,
-    check_number,
-    check_probability,
-    ends,
 )
 
 
@@ -56,7 +57,7 @@ class AnisotropicDiffusion(Augmentation):
         low, high = ends(self.iterations)
         return low + int(place * (high - low + 1)) if chance < self.p else None
 
-    def apply(self, image: Array, params: int | None) -> Array:
+    def apply(self, image: ImageArray, params: int | None) -> ImageArray:
         if params is None:
             return image
         return anisotropic_diffusion(

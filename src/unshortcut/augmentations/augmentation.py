@@ -9,11 +9,9 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.parts import PartOf
-
-Array = NDArray[np.uint8]
 
 
 class Augmentation(ABC):
@@ -26,7 +24,7 @@ class Augmentation(ABC):
         """Draw parameters for an image of height × width; None means: leave it as it is."""
 
     @abstractmethod
-    def apply(self, image: Array, params: Any) -> Array:
+    def apply(self, image: ImageArray, params: Any) -> ImageArray:
         """Apply drawn parameters to a uint8 (h, w, 3) image; never changes its input."""
 
     def output_size(self, params: Any, height: int, width: int) -> tuple[int, int]:
@@ -65,7 +63,7 @@ def make_augmentation(name: str, settings: dict[str, Any]) -> Augmentation:
 
 
 class Pipeline:
-    """Augmentations in order; draws are a list with one entry an augmentation."""
+    """Augmentations in order; sampled are a list with one entry an augmentation."""
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
         self.augmentations = tuple(augmentations)
@@ -79,30 +77,30 @@ class Pipeline:
     ) -> list[Any]:
         """Draws for an image of height × width; `given` has those that are not left to chance.
 
-        Given or not, everything is drawn: what is given changes nothing of the other draws.
+        Given or not, everything is drawn: what is given changes nothing of the other sampled.
         """
-        draws = []
+        sampled = []
         for place, augmentation in enumerate(self.augmentations):
             params = augmentation.sample(rng, height, width)
             params = given.get(place, params)
             height, width = augmentation.output_size(params, height, width)
-            draws.append(params)
-        return draws
+            sampled.append(params)
+        return sampled
 
     def places(self, name: str) -> list[int]:
         """Where the augmentations of a name stand."""
         return [place for place, one in enumerate(self.augmentations) if one.name == name]
 
-    def shrink(self, draws: Sequence[Any]) -> float:
-        """How many times smaller than the full image the image may be decoded for these draws."""
-        return self.augmentations[0].shrink(draws[0]) if self.augmentations else 1.0
+    def shrink(self, sampled: Sequence[Any]) -> float:
+        """How many times smaller than the full image the image may be decoded for these sampled."""
+        return self.augmentations[0].shrink(sampled[0]) if self.augmentations else 1.0
 
-    def copy(self, draws: Sequence[Any]) -> str | None:
-        """The copy of the data set that these draws ask for, None for the image itself."""
-        asked = (a.copy(params) for a, params in zip(self.augmentations, draws, strict=True))
+    def copy(self, sampled: Sequence[Any]) -> str | None:
+        """The copy of the data set that these sampled ask for, None for the image itself."""
+        asked = (a.copy(params) for a, params in zip(self.augmentations, sampled, strict=True))
         return next((copy for copy in asked if copy is not None), None)
 
-    def apply(self, image: Array, draws: Sequence[Any]) -> Array:
-        for augmentation, params in zip(self.augmentations, draws, strict=True):
+    def apply(self, image: ImageArray, sampled: Sequence[Any]) -> ImageArray:
+        for augmentation, params in zip(self.augmentations, sampled, strict=True):
             image = augmentation.apply(image, params)
         return image

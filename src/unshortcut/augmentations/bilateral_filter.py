@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._filters import BilateralSettings
 from unshortcut.augmentations._settings import check_probability
+from unshortcut.augmentations.augmentation import Augmentation
 
 
 @dataclass(frozen=True)
@@ -25,5 +26,5 @@ class BilateralFilter(BilateralSettings, Augmentation):
     def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
         return True if rng.random() < self.p else None
 
-    def apply(self, image: Array, params: bool | None) -> Array:
+    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
         return self.filtered(image) if params else image

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.imaging.geometry import crop
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_size, height_and_width
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.geometry import crop
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class CenterCrop(Augmentation):
     def sample(self, rng: np.random.Generator, height: int, width: int) -> None:
         """Nothing is random."""
 
-    def apply(self, image: Array, params: None) -> Array:
+    def apply(self, image: ImageArray, params: None) -> ImageArray:
         height, width = height_and_width(self.size)
         return crop(
             image, _start(image.shape[0], height), _start(image.shape[1], width), height, width

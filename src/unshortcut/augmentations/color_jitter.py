@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.imaging.color import Color, adjust
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_range, check_number, check_probability
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.color import Color, adjust
 
 Amount = float | tuple[float, float]
 Steps = tuple[tuple[Color, float], ...]
@@ -50,7 +51,7 @@ class ColorJitter(Augmentation):
             steps.append((_STEPS[index], low + (high - low) * draws[1 + index]))
         return tuple(steps)
 
-    def apply(self, image: Array, params: Steps | None) -> Array:
+    def apply(self, image: ImageArray, params: Steps | None) -> ImageArray:
         return image if params is None else adjust(image, params)
 
     def _check(self, key: str, low: float, high: float) -> None:

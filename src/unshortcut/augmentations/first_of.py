@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unshortcut.augmentations.augmentation import AnyAugmentation, Array, Augmentation
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import AnyAugmentation, Augmentation
 
 Choice = tuple[int, Any]
 """Which augmentation, and its parameters."""
@@ -15,7 +16,7 @@ Choice = tuple[int, Any]
 class FirstOf(Augmentation):
     """The first that is drawn: diffusion with p 0.5, otherwise blur with p 0.5, and so on.
 
-    All of them draw, so that what one draws does not depend on what another decided.
+    All of them draw, so that what one sampled does not depend on what another decided.
     """
 
     name: ClassVar[str] = "first_of"
@@ -24,11 +25,11 @@ class FirstOf(Augmentation):
     """Each with a probability of its own, in the order in which they are asked."""
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Choice | None:
-        draws = [augmentation.sample(rng, height, width) for augmentation in self.augmentations]
-        drawn = ((place, params) for place, params in enumerate(draws) if params is not None)
+        sampled = [augmentation.sample(rng, height, width) for augmentation in self.augmentations]
+        drawn = ((place, params) for place, params in enumerate(sampled) if params is not None)
         return next(drawn, None)
 
-    def apply(self, image: Array, params: Choice | None) -> Array:
+    def apply(self, image: ImageArray, params: Choice | None) -> ImageArray:
         if params is None:
             return image
         place, inner = params

@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import check_probability
+from unshortcut.augmentations.augmentation import Augmentation
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class FromCopy(Augmentation):
     def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
         return True if rng.random() < self.p else None
 
-    def apply(self, image: Array, params: bool | None) -> Array:
+    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
         return image
 
     def copy(self, params: bool | None) -> str | None:

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.imaging.blur import gaussian_blur
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_range, check_probability
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.blur import gaussian_blur
 
 
 @dataclass(frozen=True)
@@ -29,5 +30,5 @@ class GaussianBlur(Augmentation):
         low, high = self.sigma
         return low + (high - low) * place if chance < self.p else None
 
-    def apply(self, image: Array, params: float | None) -> Array:
+    def apply(self, image: ImageArray, params: float | None) -> ImageArray:
         return image if params is None else gaussian_blur(image, params)

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import (
     as_size,
     as_whole_range,
@@ -14,6 +13,8 @@ from unshortcut.augmentations._settings import (
     ends,
     height_and_width,
 )
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class PatchTiling(Augmentation):
     """Flip single patches left to right at random."""
     vertical_flip: bool = False
     """Flip single patches upside down at random."""
-    turn: bool = False
+    rotate: bool = False
     """Turn single patches by 0 to 3 quarters at random."""
     p: float = 1.0
 
@@ -56,10 +57,10 @@ class PatchTiling(Augmentation):
             overlap=self.overlap,
             flip=self.flip,
             vertical_flip=self.vertical_flip,
-            turn=self.turn,
+            rotate=self.rotate,
         )
 
-    def apply(self, image: Array, params: Tiles | None) -> Array:
+    def apply(self, image: ImageArray, params: Tiles | None) -> ImageArray:
         return image if params is None else tile_patches(image, params)
 
     def output_size(self, params: Tiles | None, height: int, width: int) -> tuple[int, int]:

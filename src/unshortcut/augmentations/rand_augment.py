@@ -11,6 +11,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations._settings import check_number, check_probability, check_whole
+from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.errors import UsageError
 from unshortcut.imaging.color import Color, adjust, solarize
 from unshortcut.imaging.enhance import (
@@ -24,8 +27,6 @@ from unshortcut.imaging.enhance import (
     sharpen,
     solarize_add,
 )
-from unshortcut.augmentations.augmentation import Array, Augmentation
-from unshortcut.augmentations._settings import check_number, check_probability, check_whole
 
 
 class Step(NamedTuple):
@@ -46,7 +47,7 @@ class RandAugment(Augmentation):
 
     count: int = 2
     magnitude: float = 10.0
-    spread: float = 0.5
+    magnitude_std: float = 0.5
     """Standard deviation of the magnitude of an operation, which stays within 0 to 10."""
     fill: Fill = (124, 116, 104)
     """The color of what an image is moved away from."""
@@ -56,7 +57,7 @@ class RandAugment(Augmentation):
         check_probability(self.name, self.p)
         check_whole(self.name, "count", self.count, 1, 100)
         check_number(self.name, "magnitude", self.magnitude, 0, 10)
-        check_number(self.name, "spread", self.spread, 0, 10)
+        check_number(self.name, "magnitude_std", self.magnitude_std, 0, 10)
         if len(self.fill) != 3 or any(not 0 <= level <= 255 for level in self.fill):
             raise UsageError(f"rand_augment.fill must be three levels of 0 to 255, not {self.fill}")
 
@@ -64,7 +65,10 @@ class RandAugment(Augmentation):
         steps = []
         for _ in range(self.count):
             chance, place, side, smooth = rng.random(4).tolist()
-            level = min(max(self.magnitude + self.spread * rng.standard_normal(), 0.0), 10.0) / 10
+            level = (
+                min(max(self.magnitude + self.magnitude_std * rng.standard_normal(), 0.0), 10.0)
+                / 10
+            )
             if chance < self.p:
                 operation = OPERATIONS[int(place * len(OPERATIONS))]
                 amount = _AMOUNTS[operation](level) if operation in _AMOUNTS else 0.0
@@ -72,7 +76,7 @@ class RandAugment(Augmentation):
                 steps.append(Step(operation, sign * amount, smooth < 0.5))
         return tuple(steps)
 
-    def apply(self, image: Array, params: tuple[Step, ...]) -> Array:
+    def apply(self, image: ImageArray, params: tuple[Step, ...]) -> ImageArray:
         for step in params:
             image = operate(image, step, self.fill)
         return image
@@ -97,7 +101,7 @@ OPERATIONS = (
 )
 
 
-def operate(image: Array, step: Step, fill: Fill) -> Array:
+def operate(image: ImageArray, step: Step, fill: Fill) -> ImageArray:
     """One operation on a uint8 (h, w, 3) image."""
     height, width = image.shape[:2]
     amount, cubic = step.amount, step.cubic

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.imaging.geometry import crop
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_size, check_number, height_and_width
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.geometry import crop
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class RandomCrop(Augmentation):
         box_height, box_width = height_and_width(self.size)
         return self._start(rng, height, box_height), self._start(rng, width, box_width)
 
-    def apply(self, image: Array, params: tuple[int, int]) -> Array:
+    def apply(self, image: ImageArray, params: tuple[int, int]) -> ImageArray:
         return crop(image, *params, *height_and_width(self.size))
 
     def output_size(self, params: tuple[int, int], height: int, width: int) -> tuple[int, int]:

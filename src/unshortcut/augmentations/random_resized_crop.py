@@ -6,9 +6,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_range, as_size, height_and_width
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
 
 _TRIES = 10
 
@@ -58,7 +59,7 @@ class RandomResizedCrop(Augmentation):
         top, left = (height - box_height) // 2, (width - box_width) // 2
         return Crop(top, left, box_height, box_width, height, width)
 
-    def apply(self, image: Array, params: Crop) -> Array:
+    def apply(self, image: ImageArray, params: Crop) -> ImageArray:
         # The image may have been decoded smaller than the one that the box was drawn for.
         top, left, height, width, full_height, full_width = params
         box = box_in_smaller((top, left, height, width), full_height, full_width, image)

@@ -5,9 +5,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_size
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
 
 
 class Sizes(NamedTuple):
@@ -38,7 +39,7 @@ class Resize(Augmentation):
             return Sizes(self.size, self.size * width // height, height, width)
         return Sizes(self.size * height // width, self.size, height, width)
 
-    def apply(self, image: Array, params: Sizes) -> Array:
+    def apply(self, image: ImageArray, params: Sizes) -> ImageArray:
         whole = (0.0, 0.0, params.full_height, params.full_width)
         box = box_in_smaller(whole, params.full_height, params.full_width, image)
         return resize_box(image, box, params.height, params.width)

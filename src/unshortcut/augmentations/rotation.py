@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations._settings import check_probability
+from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.errors import UsageError
 from unshortcut.imaging.geometry import rotate90
-from unshortcut.augmentations.augmentation import Array, Augmentation
-from unshortcut.augmentations._settings import check_probability
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Rotation(Augmentation):
         chance, place = rng.random(2).tolist()
         return self.angles[int(place * len(self.angles))] if chance < self.p else None
 
-    def apply(self, image: Array, params: int | None) -> Array:
+    def apply(self, image: ImageArray, params: int | None) -> ImageArray:
         return image if params is None else rotate90(image, params // 90)
 
     def output_size(self, params: int | None, height: int, width: int) -> tuple[int, int]:

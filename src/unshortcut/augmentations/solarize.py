@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.imaging.color import solarize
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import check_number, check_probability
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.color import solarize
 
 
 @dataclass(frozen=True)
@@ -26,5 +27,5 @@ class Solarize(Augmentation):
     def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
         return True if rng.random() < self.p else None
 
-    def apply(self, image: Array, params: bool | None) -> Array:
+    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
         return solarize(image, self.threshold) if params else image

@@ -11,6 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations._settings import check_number, check_probability
+from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.data.open import open_data
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.errors import UsageError
@@ -19,8 +22,6 @@ from unshortcut.imaging.geometry import allowed_shrink
 from unshortcut.imaging.patterns import random_pattern
 from unshortcut.imaging.transfer import fitted_style, transfer_texture
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array, Augmentation
-from unshortcut.augmentations._settings import check_number, check_probability
 
 _TRIES = 10
 
@@ -55,7 +56,7 @@ class TextureRandomization(Augmentation):
         chance, style = rng.random(), int(rng.integers(2**62))
         return style if chance < self.p else None
 
-    def apply(self, image: Array, params: int | None) -> Array:
+    def apply(self, image: ImageArray, params: int | None) -> ImageArray:
         if params is None:
             return image
         style = self.style(params, *image.shape[:2])
@@ -63,7 +64,7 @@ class TextureRandomization(Augmentation):
             return transfer_texture(image, style, strength=self.strength)
         return _load_adain(self.adain).stylize(image, style, alpha=self.strength)
 
-    def style(self, number: int, height: int, width: int) -> Array:
+    def style(self, number: int, height: int, width: int) -> ImageArray:
         """The style image of a number, uint8 (height, width, 3)."""
         rng = generator(number, "style")
         if self.styles is None:

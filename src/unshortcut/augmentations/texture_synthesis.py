@@ -5,10 +5,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations._settings import as_size, check_probability, height_and_width
+from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.errors import UsageError
 from unshortcut.imaging.synthesis import cut_patches, patch_side, synthesize_texture
-from unshortcut.augmentations.augmentation import Array, Augmentation
-from unshortcut.augmentations._settings import as_size, check_probability, height_and_width
 
 
 class Texture(NamedTuple):
@@ -45,7 +46,7 @@ class TextureSynthesis(Augmentation):
         top, left, seed = rng.integers((height - side + 1, width - side + 1, 2**31)).tolist()
         return Texture(side, top, left, seed) if chance < self.p else None
 
-    def apply(self, image: Array, params: Texture | None) -> Array:
+    def apply(self, image: ImageArray, params: Texture | None) -> ImageArray:
         if params is None:
             return image
         patches = cut_patches(image, params.side, params.top, params.left)

@@ -10,8 +10,9 @@ from torch.utils import _pytree as pytree
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline
 from unshortcut.randomness import Key, generator
-from unshortcut.augmentations.augmentation import Array, Augmentation, Pipeline
 
 
 class AsTransform(v2.Transform):
@@ -65,7 +66,9 @@ def _is_image(leaf: Any) -> bool:
     return isinstance(leaf, PIL.Image.Image | torch.Tensor)
 
 
-def _to_arrays(image: PIL.Image.Image | torch.Tensor) -> tuple[Array, Callable[[Array], Any]]:
+def _to_arrays(
+    image: PIL.Image.Image | torch.Tensor,
+) -> tuple[ImageArray, Callable[[ImageArray], Any]]:
     """The image as uint8 (n, H, W, 3), and what turns such an array into its kind again."""
     if isinstance(image, PIL.Image.Image):
         return np.array(image.convert("RGB"))[None], lambda out: PIL.Image.fromarray(out[0])
@@ -76,7 +79,7 @@ def _to_arrays(image: PIL.Image.Image | torch.Tensor) -> tuple[Array, Callable[[
     leading = image.shape[:-3]
     arrays = image.reshape(-1, *image.shape[-3:]).permute(0, 2, 3, 1).cpu().numpy()
 
-    def back(out: Array) -> torch.Tensor:
+    def back(out: ImageArray) -> torch.Tensor:
         tensor = torch.from_numpy(out).permute(0, 3, 1, 2).contiguous()
         tensor = tensor.reshape(*leading, *tensor.shape[1:]).to(image.device)
         return (

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.imaging.geometry import flip_vertical
-from unshortcut.augmentations.augmentation import Array, Augmentation
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import check_probability
+from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.imaging.geometry import flip_vertical
 
 
 @dataclass(frozen=True)
@@ -24,5 +25,5 @@ class VerticalFlip(Augmentation):
     def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
         return True if rng.random() < self.p else None
 
-    def apply(self, image: Array, params: bool | None) -> Array:
+    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
         return flip_vertical(image) if params else image

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from unshortcut.arrays import ImageArray
 from unshortcut.build.encoding import Wanted, encode, format_of
 from unshortcut.build.operation import OPERATIONS, Operation
 from unshortcut.data import tree
 from unshortcut.data.copies import copy_name
-from unshortcut.data.source import Array
 from unshortcut.parts import part_to_mapping
 from unshortcut.randomness import generator
 from unshortcut.result import public_name
@@ -29,7 +29,7 @@ class Copying:
     double: bool = False
     """Whether the originals lie beside the copies."""
 
-    def copy(self, image: Array, path: str) -> Array:
+    def copy(self, image: ImageArray, path: str) -> ImageArray:
         """The copy of the image at a path inside the data set."""
         return self.operation.apply(image, generator(self.seed, self.operation.name, path))
 
@@ -49,7 +49,7 @@ class Copying:
         """The key of a copy's sample in a shard."""
         return f"{key}-{self.operation.name}" if self.double else key
 
-    def encode(self, image: Array, name: str) -> bytes:
+    def encode(self, image: ImageArray, name: str) -> bytes:
         """The file of a copy called `name`."""
         return encode(image, format_of(name, "keep"), self.quality)
 

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import simplejpeg
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.copies import Format, copy_name
-from unshortcut.data.source import Array
 
 Wanted = Literal["keep", "jpeg", "png"]
 """What a user asks for; `keep` leaves JPEG as JPEG and makes PNG of everything else."""
@@ -26,7 +26,7 @@ def format_of(name: str, wanted: Wanted) -> Format:
     return "jpeg" if copy_name(name, "jpeg") == name else "png"
 
 
-def encode(image: Array, kind: Format, quality: int) -> bytes:
+def encode(image: ImageArray, kind: Format, quality: int) -> bytes:
     """The file of a uint8 (h, w, 3) image; `quality`, 1 to 100, is JPEG's.
 
     JPEG keeps its color at full resolution (4:4:4): edges are what the copies are made for, and

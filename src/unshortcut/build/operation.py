@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unshortcut.data.source import Array
+from unshortcut.arrays import ImageArray
 from unshortcut.parts import PartOf
 
 
@@ -16,7 +16,7 @@ class Operation(ABC):
     """What the command line calls it, and what a doubled set adds to the names of copies."""
 
     @abstractmethod
-    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         """The copy of an image, uint8 (h, w, 3) to uint8 (h', w', 3); never changes its input.
 
         Whatever is random comes from `rng`, and images of any size from 1 × 1 on are accepted.

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.folder import FolderSource
-from unshortcut.data.source import Array, ImageSource
+from unshortcut.data.source import ImageSource
 from unshortcut.data.tarfile_source import TarSource
 
 
@@ -41,7 +42,7 @@ class Tree:
         source, place = self._place(index)
         return source.identity(place)
 
-    def load(self, index: int) -> tuple[Array, bytes | None]:
+    def load(self, index: int) -> tuple[ImageArray, bytes | None]:
         """The pixels of an image, and its file, if it has one. Raises `BadImageError`."""
         source, place = self._place(index)
         if isinstance(source, EncodedSource):

@@ -62,7 +62,7 @@ class Made:
     def images_per_second(self) -> float:
         return self.made / self.seconds if self.seconds > 0 else 0.0
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The plain form for `result.json`."""
         return {
             "made": self.made,

@@ -68,7 +68,7 @@ def report(made: "Made", command: str, source: str, seed: int, json: Path | None
     from unshortcut.result import write_result
 
     if json is not None:
-        write_result(json, command, figures=made.figures(), seed=seed, data=source)
+        write_result(json, command, metrics=made.to_dict(), seed=seed, data=source)
     if made.made:
         there = f", {made.kept} were there already" if made.kept else ""
         rate = f"{made.images_per_second:.1f} images a second"

@@ -45,9 +45,9 @@ def command(
     The encoder that gives just that representation is written, and works wherever a MODEL does:
     `unshortcut probe advice/encoder.safetensors --data DATA`.
     """
-    from unshortcut.spaces.advice import advise
     from unshortcut.models.card import WEIGHTS_FILE
     from unshortcut.result import write_result
+    from unshortcut.spaces.advice import advise
 
     advice = advise(run, data, out=out, repeats=repeats, seed=seed)
     console = Console()
@@ -58,7 +58,7 @@ def command(
             "Of these many spaces each alone, the first with each other, and all were tried."
         )
     if json is not None:
-        write_result(json, "advise", figures=advice.figures(), seed=seed, data=data, model=run)
+        write_result(json, "advise", metrics=advice.to_dict(), seed=seed, data=data, model=run)
     typer.echo(f"wrote {out / WEIGHTS_FILE}, which gives {advice.chosen.name}")
 
 

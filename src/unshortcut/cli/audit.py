@@ -150,10 +150,10 @@ def command(
     - unshortcut audit runs/mine --data shapes --conflict shapes --shift shapes@sketch
     - unshortcut audit model.onnx --data photos/ --only corruptions --require 'mce<=0.8'
     """
-    from unshortcut.measurements.measurement import measurements
     from unshortcut.auditing.requirements import Requirement, check_names, judge
-    from unshortcut.errors import UsageError
     from unshortcut.auditor import audit
+    from unshortcut.errors import UsageError
+    from unshortcut.measurements.measurement import measurements
     from unshortcut.result import write_result
 
     if out.is_dir():
@@ -188,7 +188,7 @@ def command(
         write_result(
             json,
             "audit",
-            figures=report.figures(),
+            metrics=report.to_dict(),
             seed=seed,
             data=data,
             model=models[0] if len(models) == 1 else None,

@@ -36,6 +36,6 @@ def command(
     features = embed(loaded, data, out)
     count, width = features.values.shape
     if json is not None:
-        figures = {"images": count, "features": width}
-        write_result(json, "embed", figures=figures, data=data, model=model)
+        metrics = {"images": count, "features": width}
+        write_result(json, "embed", metrics=metrics, data=data, model=model)
     typer.echo(f"wrote {out}: {count} images, {width} features each")

@@ -67,8 +67,8 @@ def command(
     A row an image: the image, then its nearest neighbors (cosine of features) by each MODEL, with
     a green frame where they have its class and a red one where not.
     """
-    from unshortcut.measuring.nearest import neighbors as find
     from unshortcut.errors import UsageError
+    from unshortcut.measuring.nearest import neighbors as find
     from unshortcut.result import write_result
 
     if out.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
@@ -94,7 +94,7 @@ def command(
         write_result(
             json,
             "neighbors",
-            figures=result.figures(),
+            metrics=result.to_dict(),
             seed=seed,
             data=data,
             model=models[0] if len(models) == 1 else None,

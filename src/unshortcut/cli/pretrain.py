@@ -61,10 +61,10 @@ def command(
         resume=resume,
         command=shlex.join(words),
     )
-    if not run.figures:
+    if not run.metrics:
         return  # another process of the same run reports
     table = Table("figure", "value", title=f"run {out}")
-    for name, value in run.figures.items():
+    for name, value in run.metrics.items():
         table.add_row(name, f"{value:.4g}")
     Console().print(table)
     Console().print(f"The encoder lies in {out}; probe it with: unshortcut probe {out} --data DATA")

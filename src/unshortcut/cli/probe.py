@@ -86,7 +86,7 @@ def command(
         chosen = ", ".join(f"{key} {value}" for key, value in result.chosen.items())
         Console().print(f"chosen on held-out training features: {chosen}", highlight=False)
     if json is not None:
-        write_result(json, "probe", figures=result.figures(), data=data, model=model)
+        write_result(json, "probe", metrics=result.to_dict(), data=data, model=model)
 
 
 def _of_spaces(spec: str, loaded: "LoadedModel", names: list[str]) -> "LoadedModel":

@@ -16,10 +16,12 @@ def command(
     ),
     sets: SetOption = [],
     images: Annotated[int, typer.Option("--images", min=1, help="How many images.")] = 6,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="How many draws of each.")] = 3,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, help="How often to sample views of an image.")
+    ] = 3,
 ) -> None:
     """Draw a contact sheet: images, and every view that the recipe's method would see of them."""
     from unshortcut.training.contact_sheet import show
 
-    show(recipe, data, out, sets=sets, images=images, draws=draws)
+    show(recipe, data, out, sets=sets, images=images, samples=samples)
     typer.echo(f"wrote {out}")

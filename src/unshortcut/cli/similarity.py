@@ -17,7 +17,7 @@ from unshortcut.cli.options import (
 )
 
 _SPACES = {
-    "embedding": "Space: embedding, encoder and head together, where the runs' objective works.",
+    "embedding": "Space: embedding, encoder and head together, where the runs' loss works.",
     "features": "Space: features, the encoder's output. Those of an encoder that ends in a ReLU "
     "are never negative, so their cosines are high: compare them with the standard negatives', "
     "not with 0.",
@@ -65,8 +65,8 @@ def command(
 
     Prints the means, and draws the histograms of all MODELs over each other.
     """
-    from unshortcut.measuring.similarities import KINDS, similarity
     from unshortcut.errors import UsageError
+    from unshortcut.measuring.similarities import KINDS, similarity
     from unshortcut.result import RESULT_FILE, write_result
 
     if out.is_file():
@@ -95,7 +95,7 @@ def command(
     write_result(
         out / RESULT_FILE,
         "similarity",
-        figures=result.figures(),
+        metrics=result.to_dict(),
         seed=seed,
         data=data,
         model=models[0] if len(models) == 1 else None,

@@ -11,8 +11,8 @@ from rich.table import Table
 from unshortcut.cli.options import DataOption, JsonOption
 
 if TYPE_CHECKING:
-    from unshortcut.spaces.reliance import SpaceReliance
     from unshortcut.probes.probe import Score
+    from unshortcut.spaces.reliance import SpaceReliance
 
 
 def command(
@@ -64,13 +64,13 @@ def command(
     them is taken apart: for each image that it gets right, the share of every space in the sum of
     activation × weight for its class, and how even the shares are, as entropy in bits.
     """
-    from unshortcut.spaces.reliance import space_reliance
-    from unshortcut.measuring.subjects.models import load_with_spaces
     from unshortcut.errors import UsageError
+    from unshortcut.measuring.subjects.models import load_with_spaces
     from unshortcut.plain_yaml import parse_set
     from unshortcut.probes.bench import bench
-    from unshortcut.spaces.subsets import probe_spaces
     from unshortcut.result import RESULT_FILE, write_result
+    from unshortcut.spaces.reliance import space_reliance
+    from unshortcut.spaces.subsets import probe_spaces
 
     if out.is_file():
         raise UsageError(f"'{out}' is a file; --out wants a folder")
@@ -86,8 +86,8 @@ def command(
     for subset, result in scores.items():
         table.add_row(" + ".join(subset), *(_accuracy(result.scores[name]) for name in tests))
     console.print(table)
-    figures: dict[str, Any] = {
-        "subsets": {"+".join(subset): result.figures() for subset, result in scores.items()}
+    metrics: dict[str, Any] = {
+        "subsets": {"+".join(subset): result.to_dict() for subset, result in scores.items()}
     }
     out.mkdir(parents=True, exist_ok=True)
     written = [RESULT_FILE]
@@ -96,12 +96,12 @@ def command(
     else:
         reliance = space_reliance(loaded, data, tests=on, seeds=seeds or 3)
         console.print(_shares(reliance))
-        figures["reliance"] = reliance.figures()
+        metrics["reliance"] = reliance.to_dict()
         reliance.plot(out / "reliance.png")
         reliance.write_images(out / "reliance.csv")
         written = ["reliance.png", "reliance.csv", RESULT_FILE]
     for path in (out / RESULT_FILE, *([json] if json is not None else [])):
-        write_result(path, "spaces", figures=figures, data=data, model=model)
+        write_result(path, "spaces", metrics=metrics, data=data, model=model)
     typer.echo(f"wrote {', '.join(written)} to {out}")
 
 

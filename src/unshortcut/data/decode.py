@@ -12,10 +12,9 @@ import PIL.Image
 import simplejpeg
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.jpeg import is_jpeg, jpeg_header
 from unshortcut.data.source import BadImageError
-
-Array = NDArray[np.uint8]
 
 MAX_PIXELS = 178_956_970
 """Images with more pixels are refused as decompression bombs, as Pillow does."""
@@ -62,7 +61,7 @@ class EncodedImage:
             width, height = height, width
         self.height, self.width = height, width
 
-    def pixels(self, shrink: float = 1.0) -> Array:
+    def pixels(self, shrink: float = 1.0) -> ImageArray:
         """Upright RGB, uint8 (h, w, 3); a JPEG is decoded 2, 4 or 8 times smaller on request."""
         if self._turbo:
             try:
@@ -73,7 +72,7 @@ class EncodedImage:
         return _upright(_decode_pillow(self._data), self._orientation)
 
 
-def _decode_turbo(data: bytes, shrink: float) -> Array:
+def _decode_turbo(data: bytes, shrink: float) -> ImageArray:
     """A JPEG scaled in the frequency domain; sizes are rounded up, so never below the request."""
     # Between these factors libjpeg-turbo has no vector code, and takes longer than for the whole.
     factor = next((factor for factor in (8, 4, 2) if shrink >= factor), 1)
@@ -84,7 +83,7 @@ def _decode_turbo(data: bytes, shrink: float) -> Array:
     return np.asarray(pixels, dtype=np.uint8)
 
 
-def _decode_pillow(data: bytes) -> Array:
+def _decode_pillow(data: bytes) -> ImageArray:
     with _refusing():
         image = PIL.Image.open(io.BytesIO(data), formats=_formats())
         image.load()
@@ -99,7 +98,7 @@ def _decode_pillow(data: bytes) -> Array:
         return np.array(image.convert("RGB"))
 
 
-def _from_16_bits(levels: NDArray[np.int64]) -> Array:
+def _from_16_bits(levels: NDArray[np.int64]) -> ImageArray:
     """Gray (h, w) from 0 to 65535 as 8-bit RGB; Pillow itself would cut at 255."""
     if levels.min() < 0 or levels.max() > 65535:
         raise BadImageError("32-bit samples have no defined range")
@@ -146,7 +145,7 @@ def _refusing() -> Iterator[None]:
         raise BadImageError(reason) from error
 
 
-def _upright(pixels: Array, orientation: int) -> Array:
+def _upright(pixels: ImageArray, orientation: int) -> ImageArray:
     """Undo an EXIF orientation (1 to 8): 5 to 8 exchange rows and columns, then flips follow."""
     if orientation == 1:
         return pixels

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from unshortcut.data.source import Array, BadImageError, Image, ImageSource
+from unshortcut.arrays import ImageArray
+from unshortcut.data.source import BadImageError, Image, ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.randomness import generator
 
@@ -27,18 +28,20 @@ Key = tuple[int, int]
 """(epoch, index)."""
 
 
-class Views(dict[str, Array]):
+class Views(dict[str, ImageArray]):
     """Named views of one image, uint8 (h, w, 3), with what there is to tell of how they came."""
 
     def __init__(
-        self, views: Mapping[str, Array], facts: Mapping[str, NDArray[np.bool_]] | None = None
+        self,
+        views: Mapping[str, ImageArray],
+        metadata: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
         super().__init__(views)
-        self.facts = dict(facts or {})
+        self.metadata = dict(metadata or {})
         """By view: answers that its maker gives, always as many."""
 
 
-MakeViews = Callable[[Image, str, int, int, int], Mapping[str, Array]]
+MakeViews = Callable[[Image, str, int, int, int], Mapping[str, ImageArray]]
 """(image, identity, seed, epoch, index) to named views, uint8 (h, w, 3), or to `Views`.
 
 The image and its identity are those that are shown; seed, epoch and index are the key."""
@@ -47,7 +50,7 @@ _REPLACEMENTS = 20
 _WORKER_GRACE_SECONDS = 30
 
 
-class Batch(TypedDict):
+class LoadedBatch(TypedDict):
     """What a method sees of n images."""
 
     views: dict[str, Tensor]
@@ -56,7 +59,7 @@ class Batch(TypedDict):
     """(n,) int64: positions in the source."""
     label: Tensor
     """(n,) int64, -1 where there is none."""
-    facts: dict[str, Tensor]
+    metadata: dict[str, Tensor]
     """(n, k) bool: what the makers of some views tell of them."""
     failures: list[tuple[str, str]]
     """(identity, reason) of the images that were replaced."""
@@ -66,11 +69,11 @@ class Batch(TypedDict):
 class Sample:
     """The views of one image; `index` and `label` are those of the image that was shown."""
 
-    views: Mapping[str, Array]
+    views: Mapping[str, ImageArray]
     index: int
     label: int
     failures: list[tuple[str, str]]
-    facts: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    metadata: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 class KeyedDataset(Dataset[Sample]):
@@ -99,8 +102,8 @@ class KeyedDataset(Dataset[Sample]):
                 continue
             labels = self.source.labels
             label = -1 if labels is None else int(labels[shown])
-            facts = views.facts if isinstance(views, Views) else {}
-            return Sample(views, shown, label, failures, facts)
+            metadata = views.metadata if isinstance(views, Views) else {}
+            return Sample(views, shown, label, failures, metadata)
         identity, reason = failures[-1]
         raise RunError(
             f"{_REPLACEMENTS} images in a row could not be read; the last was {identity}: {reason}"
@@ -196,7 +199,7 @@ class ViewLoader:
     def __len__(self) -> int:
         return len(self.sampler)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[LoadedBatch]:
         epoch, start = self.sampler.epoch, self.sampler.start_batch
         try:
             for count, batch in enumerate(self._loader, start + 1):
@@ -234,21 +237,21 @@ def check_batch(length: int, batch_size: int) -> None:
         )
 
 
-def collate(samples: list[Sample]) -> Batch:
+def collate(samples: list[Sample]) -> LoadedBatch:
     """Stack samples; views stay uint8 and in the memory layout that they were made in."""
 
     def numbers(values: list[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.int64)
 
-    return Batch(
+    return LoadedBatch(
         views={
             name: _stack([sample.views[name] for sample in samples]) for name in samples[0].views
         },
         index=numbers([sample.index for sample in samples]),
         label=numbers([sample.label for sample in samples]),
-        facts={
-            name: torch.from_numpy(np.stack([sample.facts[name] for sample in samples]))
-            for name in samples[0].facts
+        metadata={
+            name: torch.from_numpy(np.stack([sample.metadata[name] for sample in samples]))
+            for name in samples[0].metadata
         },
         failures=[failure for sample in samples for failure in sample.failures],
     )

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.folder import FolderSource
 from unshortcut.data.shapes import SPLITS as SHAPES_SPLITS
 from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import Array, ArrayImage, ImageSource
+from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.files import cache_folder
 
@@ -26,7 +27,7 @@ class ArraySource(ImageSource):
     def __init__(
         self,
         name: str,
-        images: Array,
+        images: ImageArray,
         classes: tuple[str, ...] | None,
         labels: NDArray[np.int64] | None,
     ) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.data.source import Array, Image, ImageSource
+from unshortcut.arrays import ImageArray
+from unshortcut.data.source import Image, ImageSource
 from unshortcut.imaging.geometry import rotate90
 from unshortcut.randomness import generator
 
@@ -63,7 +64,7 @@ class _RotatedImage:
     def width(self) -> int:
         return self.upright.height if self.turns % 2 else self.upright.width
 
-    def pixels(self, shrink: float = 1.0) -> Array:
+    def pixels(self, shrink: float = 1.0) -> ImageArray:
         return rotate90(self.upright.pixels(shrink), self.turns)
 
 

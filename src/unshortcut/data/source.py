@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
 
 
 class BadImageError(Exception):
@@ -26,7 +26,7 @@ class Image(Protocol):
     @property
     def width(self) -> int: ...
 
-    def pixels(self, shrink: float = 1.0) -> Array:
+    def pixels(self, shrink: float = 1.0) -> ImageArray:
         """The image as uint8 (h, w, 3), RGB.
 
         Where the format allows, h and w are as small as `height / shrink`, `width / shrink`
@@ -40,7 +40,7 @@ class Image(Protocol):
 class ArrayImage:
     """An image that is in memory already, uint8 (h, w, 3)."""
 
-    array: Array
+    array: ImageArray
 
     @property
     def height(self) -> int:
@@ -50,7 +50,7 @@ class ArrayImage:
     def width(self) -> int:
         return int(self.array.shape[1])
 
-    def pixels(self, shrink: float = 1.0) -> Array:
+    def pixels(self, shrink: float = 1.0) -> ImageArray:
         return self.array
 
 

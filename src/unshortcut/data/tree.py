@@ -32,7 +32,7 @@ _SPLIT_OF_FOLDER = {
 
 
 @dataclass(frozen=True)
-class Selection:
+class SplitSelection:
     """The images of one split: positions in the list of paths, and what they are."""
 
     positions: NDArray[np.int64]
@@ -76,7 +76,7 @@ def split_names(paths: Sequence[str]) -> tuple[str, ...]:
     return (*(s for s in _STANDARD_SPLITS if s in named), *sorted(named - {*_STANDARD_SPLITS}))
 
 
-def select(paths: Sequence[str], split: str | None, where: str) -> Selection:
+def select(paths: Sequence[str], split: str | None, where: str) -> SplitSelection:
     """The images of a split, or of the whole where `split` is None and there is no `train`.
 
     A class is the first folder below the split; what lies deeper belongs to it. Labels are
@@ -98,10 +98,10 @@ def select(paths: Sequence[str], split: str | None, where: str) -> Selection:
     folders = [_folder(path, depth) for path in paths]
     classes = tuple(sorted({folder for folder in folders if folder is not None}))
     if len(classes) < 2 or any(folders[i] is None for i in positions):
-        return Selection(positions, None, None)
+        return SplitSelection(positions, None, None)
     number = {name: i for i, name in enumerate(classes)}
     labels = np.array([number[folders[i] or ""] for i in positions], dtype=np.int64)
-    return Selection(positions, classes, labels)
+    return SplitSelection(positions, classes, labels)
 
 
 def _folder(path: str, depth: int) -> str | None:

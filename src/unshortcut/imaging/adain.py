@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor
 
+from unshortcut.arrays import ImageArray
 from unshortcut.errors import UsageError
 
-Array = NDArray[np.uint8]
 Convolution = tuple[int, int, int, int]
 """Number in the sequence of layers, channels in, channels out, side of the kernel."""
 
@@ -45,7 +44,7 @@ class AdaIN:
     weights: Mapping[str, Tensor]
 
     @torch.no_grad()
-    def stylize(self, image: Array, style: Array, alpha: float = 1.0) -> Array:
+    def stylize(self, image: ImageArray, style: ImageArray, alpha: float = 1.0) -> ImageArray:
         """The image in the style of another; both uint8 (h, w, 3), of any size.
 
         `alpha` mixes the features: at 0 they are the image's own, at 1 they have the statistics of
@@ -137,7 +136,7 @@ def _shapes() -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _tensor(image: Array) -> Tensor:
+def _tensor(image: ImageArray) -> Tensor:
     """(1, 3, h, w) in 0..1, mirrored on the right and below to multiples of 8."""
     height, width = image.shape[:2]
     padded = np.pad(image, ((0, -height % 8), (0, -width % 8), (0, 0)), mode="reflect")

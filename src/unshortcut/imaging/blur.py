@@ -12,12 +12,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
 
 _PASSES = 3
 
 
-def gaussian_blur(image: Array, sigma: float) -> Array:
+def gaussian_blur(image: ImageArray, sigma: float) -> ImageArray:
     """The image blurred with standard deviation `sigma` in pixels; borders are replicated."""
     kernel = box_kernel(sigma)
     blurred = cv2.sepFilter2D(image, -1, kernel, kernel, borderType=cv2.BORDER_REPLICATE)

@@ -11,9 +11,8 @@ from enum import IntEnum
 import cv2
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
 
 
 class Color(IntEnum):
@@ -31,7 +30,7 @@ class Color(IntEnum):
     """The amount is not used."""
 
 
-def adjust(image: Array, steps: Sequence[tuple[Color, float]]) -> Array:
+def adjust(image: ImageArray, steps: Sequence[tuple[Color, float]]) -> ImageArray:
     """A copy of the image with the color steps applied in the given order."""
     if not steps:
         return image.copy()
@@ -45,12 +44,12 @@ def adjust(image: Array, steps: Sequence[tuple[Color, float]]) -> Array:
     return out
 
 
-def gray(image: Array) -> Array:
+def gray(image: ImageArray) -> ImageArray:
     """The luma (ITU-R 601) of the image in all three channels."""
     return adjust(image, [(Color.GRAY, 1.0)])
 
 
-def solarize(image: Array, threshold: float) -> Array:
+def solarize(image: ImageArray, threshold: float) -> ImageArray:
     """Samples that are at least `threshold` (0 to 256) become 255 minus themselves."""
     levels = np.arange(256)
     table = np.where(levels < threshold, levels, 255 - levels).astype(np.uint8)

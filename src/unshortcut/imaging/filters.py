@@ -7,19 +7,18 @@ texture in photographs of 224 px or, at half the size, blur their edges.
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
 
 
 def bilateral(
-    image: Array,
+    image: ImageArray,
     *,
     diameter: int = 9,
     sigma_color: float = 30.0,
     sigma_space: float = 7.0,
     repeats: int = 3,
-) -> Array:
+) -> ImageArray:
     """Each pixel becomes a mean of the neighbors that are alike in color.
 
     Args:
@@ -53,7 +52,7 @@ def bilateral(
 
 
 def cartoon(
-    image: Array,
+    image: ImageArray,
     *,
     diameter: int = 9,
     sigma_color: float = 30.0,
@@ -62,7 +61,7 @@ def cartoon(
     median: int = 7,
     block: int = 9,
     offset: float = 4.0,
-) -> Array:
+) -> ImageArray:
     """Flat colors with black outlines: a bilateral filter, and edges of its gray levels.
 
     Args:

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
+
 Shape = Literal["square", "round"]
 
 SHAPES: tuple[Shape, ...] = get_args(Shape)
@@ -29,12 +30,12 @@ GRAY = 128
 """What a high-pass has instead of its mean."""
 
 
-def low_pass(image: Array, r: float, shape: Shape = "square") -> Array:
+def low_pass(image: ImageArray, r: float, shape: Shape = "square") -> ImageArray:
     """The frequencies of a uint8 (h, w, 3) image within the mask, rounded and clipped to uint8."""
     return _filtered(image, mask(*_sides(image), r, shape), 0)
 
 
-def high_pass(image: Array, r: float, shape: Shape = "square") -> Array:
+def high_pass(image: ImageArray, r: float, shape: Shape = "square") -> ImageArray:
     """Those beyond the mask, around a gray of 128, rounded and clipped to uint8."""
     return _filtered(image, 1 - mask(*_sides(image), r, shape), GRAY)
 
@@ -63,7 +64,7 @@ def mask(height: int, width: int, r: float, shape: Shape = "square") -> NDArray[
     return weights
 
 
-def _filtered(image: Array, weights: NDArray[np.float32], level: int) -> Array:
+def _filtered(image: ImageArray, weights: NDArray[np.float32], level: int) -> ImageArray:
     height, width = _sides(image)
     planes = np.stack(cv2.split(image)).astype(np.float32)
     spectrum = fft.rfft2(planes)
@@ -74,7 +75,7 @@ def _filtered(image: Array, weights: NDArray[np.float32], level: int) -> Array:
     )
 
 
-def _sides(image: Array) -> tuple[int, int]:
+def _sides(image: ImageArray) -> tuple[int, int]:
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         raise ValueError(f"the image must be uint8 (h, w, 3), not {image.dtype} {image.shape}")
     return image.shape[0], image.shape[1]

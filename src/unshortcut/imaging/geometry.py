@@ -12,14 +12,14 @@ import math
 import cv2
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
+
 Box = tuple[float, float, float, float]
 """Top, left, height, width in pixels; may be fractional."""
 
 
-def resize_box(image: Array, box: Box, height: int, width: int) -> Array:
+def resize_box(image: ImageArray, box: Box, height: int, width: int) -> ImageArray:
     """The box of an image, resized to (height, width, 3) with Pillow's antialiased bilinear filter.
 
     As with a crop that is resized afterwards, pixels outside the box don't count.
@@ -36,22 +36,22 @@ def resize_box(image: Array, box: Box, height: int, width: int) -> Array:
     return np.asarray(cv2.transpose(turned), dtype=np.uint8).reshape(height, width, 3)
 
 
-def flip_horizontal(image: Array) -> Array:
+def flip_horizontal(image: ImageArray) -> ImageArray:
     """Left and right exchanged."""
     return np.asarray(cv2.flip(image, 1), dtype=np.uint8)
 
 
-def flip_vertical(image: Array) -> Array:
+def flip_vertical(image: ImageArray) -> ImageArray:
     """Top and bottom exchanged."""
     return np.asarray(cv2.flip(image, 0), dtype=np.uint8)
 
 
-def rotate90(image: Array, turns: int) -> Array:
+def rotate90(image: ImageArray, turns: int) -> ImageArray:
     """The image turned counter-clockwise by `turns` times 90 degrees."""
     return np.ascontiguousarray(np.rot90(image, turns))
 
 
-def crop(image: Array, top: int, left: int, height: int, width: int) -> Array:
+def crop(image: ImageArray, top: int, left: int, height: int, width: int) -> ImageArray:
     """A box of the image, (height, width, 3); it may reach beyond the image, and is black there."""
     out = np.zeros((height, width, 3), np.uint8)
     first_row, last_row = max(top, 0), min(top + height, image.shape[0])
@@ -61,7 +61,7 @@ def crop(image: Array, top: int, left: int, height: int, width: int) -> Array:
     return out
 
 
-def box_in_smaller(box: Box, full_height: int, full_width: int, image: Array) -> Box:
+def box_in_smaller(box: Box, full_height: int, full_width: int, image: ImageArray) -> Box:
     """A box of the full image in pixels of `image`, which is that image decoded smaller."""
     top, left, height, width = box
     down = _reduction(full_height, image.shape[0])
@@ -89,7 +89,7 @@ def _reduction(full: int, decoded: int) -> float:
     return float(factor) if math.ceil(full / factor) == decoded else full / decoded
 
 
-def _rows(image: Array) -> Array:
+def _rows(image: ImageArray) -> ImageArray:
     """(h, w, 3) as (h, w * 3), contiguous."""
     return np.ascontiguousarray(image).reshape(image.shape[0], -1)
 

@@ -11,14 +11,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
+
 Field = NDArray[np.float32]
 """(h, w), about zero with a standard deviation about 1 unless said otherwise."""
 
 _WAVES = 48
 
 
-def random_pattern(rng: np.random.Generator, height: int, width: int) -> Array:
+def random_pattern(rng: np.random.Generator, height: int, width: int) -> ImageArray:
     """A texture of a random family, scale, direction and palette, uint8 (height, width, 3)."""
     # First what needs equally many numbers at all sizes: the pattern is the same at all of them.
     palette = _palette(rng)
@@ -182,7 +183,7 @@ def _hard(rng: np.random.Generator, field: Field) -> Field:
     return np.asarray(np.float32(1.3) * np.tanh(gain * field), np.float32)
 
 
-def _palette(rng: np.random.Generator) -> Array:
+def _palette(rng: np.random.Generator) -> ImageArray:
     """(1, 256, 3): a way through four colors, the outer ones far apart in lightness."""
     stops = rng.uniform(0, 255, (4, 3))
     light = np.array([rng.uniform(10, 80), *rng.uniform(40, 215, 2), rng.uniform(175, 245)])

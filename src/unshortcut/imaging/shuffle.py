@@ -1,12 +1,11 @@
 """Patch shuffle: the patches of a grid change places, so that shape is gone and detail stays."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
 
 
-def shuffle_patches(image: Array, grid: int, rng: np.random.Generator) -> Array:
+def shuffle_patches(image: ImageArray, grid: int, rng: np.random.Generator) -> ImageArray:
     """A uint8 (h, w, 3) image whose grid × grid equal patches have changed places, every one.
 
     Where the grid does not divide a side, the pixels that are over stay where they are, half of

@@ -17,9 +17,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging._synthesis_kernel import NEIGHBORS, REACH, WEIGHT_SUM, resolve, shuffled
 
-Array = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
 PATCH_SIDES = (96, 48)
@@ -52,8 +52,8 @@ _CELL, _CELL_USES = 8, 5
 
 
 def synthesize_texture(
-    examples: Sequence[Array], height: int = 224, width: int = 224, *, seed: int = 0
-) -> Array:
+    examples: Sequence[ImageArray], height: int = 224, width: int = 224, *, seed: int = 0
+) -> ImageArray:
     """A texture of uint8 (height, width, 3), every pixel of which is one of the examples' pixels.
 
     examples: one or more uint8 (h, w, 3), of any sizes; each is used according to its area.
@@ -98,7 +98,9 @@ def synthesize_texture(
     return np.ascontiguousarray(colors.view(np.uint8).reshape(height, width, 4)[..., :3])
 
 
-def example_patches(image: Array, rng: np.random.Generator, side: int | None = None) -> list[Array]:
+def example_patches(
+    image: ImageArray, rng: np.random.Generator, side: int | None = None
+) -> list[ImageArray]:
     """Two square patches of a uint8 (h, w, 3) image: its center, and one at a random place.
 
     side: of the patches; None takes 96 where both sides of the image allow, else 48, else the
@@ -120,14 +122,14 @@ def patch_side(height: int, width: int, side: int | None = None) -> int:
     return next((one for one in PATCH_SIDES if one <= shorter), shorter)
 
 
-def cut_patches(image: Array, side: int, top: int, left: int) -> list[Array]:
+def cut_patches(image: ImageArray, side: int, top: int, left: int) -> list[ImageArray]:
     """The square patches of an image in its center and at (top, left)."""
     height, width = image.shape[:2]
     corners = (((height - side) // 2, (width - side) // 2), (top, left))
     return [image[y : y + side, x : x + side].copy() for y, x in corners]
 
 
-def _check(examples: Sequence[Array], height: int, width: int) -> None:
+def _check(examples: Sequence[ImageArray], height: int, width: int) -> None:
     if height < 1 or width < 1:
         raise ValueError(f"the result must have at least 1×1 pixels, not {height}×{width}")
     if len(examples) == 0:
@@ -141,7 +143,7 @@ def _check(examples: Sequence[Array], height: int, width: int) -> None:
             raise ValueError(f"example {number} has no pixels: its shape is {example.shape}")
 
 
-def _cells(examples: Sequence[Array], first: int) -> Ints:
+def _cells(examples: Sequence[ImageArray], first: int) -> Ints:
     """The number of each atlas place's cell, -1 in the margins; cells are what uses are counted of.
 
     `first`: pixels of the first stage, of which a cell shall get a few.
@@ -160,14 +162,16 @@ def _cells(examples: Sequence[Array], first: int) -> Ints:
     return cells
 
 
-def _owners(examples: Sequence[Array], cells: Ints) -> Ints:
+def _owners(examples: Sequence[ImageArray], cells: Ints) -> Ints:
     """The number of the example that each cell lies in."""
     ends = np.cumsum([one.shape[0] + 2 * REACH for one in examples])
     cell_counts = np.diff([cells[:end].max() + 1 for end in ends], prepend=0)
     return np.repeat(np.arange(len(examples)), cell_counts)
 
 
-def _atlas(examples: Sequence[Array], blur: float, shape: tuple[int, ...]) -> NDArray[np.uint32]:
+def _atlas(
+    examples: Sequence[ImageArray], blur: float, shape: tuple[int, ...]
+) -> NDArray[np.uint32]:
     """All examples below each other, blurred, mirrored into a margin; flat, a color a number."""
     atlas = np.zeros((*shape, 4), np.uint8)
     top = 0

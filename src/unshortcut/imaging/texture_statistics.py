@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Array = NDArray[np.uint8]
+from unshortcut.arrays import ImageArray
+
 Floats = NDArray[np.float32]
 
 SCALES = 3
@@ -23,7 +24,7 @@ _BORDER, _ORIENTATIONS = 3, 4
 _MOST_ALIKE = 16
 
 
-def wasserstein_distance(images: Sequence[Array], references: Sequence[Array]) -> float:
+def wasserstein_distance(images: Sequence[ImageArray], references: Sequence[ImageArray]) -> float:
     """Sliced Wasserstein distance between the 7×7 color patches of two sets of images.
 
     At each of three scales, every one halved from the last, all patches of a set are pooled and
@@ -42,7 +43,7 @@ def wasserstein_distance(images: Sequence[Array], references: Sequence[Array]) -
     return float(np.mean(distances))
 
 
-def gram_distance(images: Sequence[Array], references: Sequence[Array]) -> float:
+def gram_distance(images: Sequence[ImageArray], references: Sequence[ImageArray]) -> float:
     """Distance between the Gram matrices of filter responses of two sets of images.
 
     The features of a pixel, for each color channel: its smoothed value, and the magnitudes of
@@ -84,7 +85,7 @@ class Copying:
         return float(np.median(self.areas)) if self.areas.size else 0.0
 
 
-def copying(result: Array, examples: Sequence[Array]) -> Copying:
+def copying(result: ImageArray, examples: Sequence[ImageArray]) -> Copying:
     """Find by exact pixel matching what a result copies from its examples.
 
     A block of 3×3 pixels comes from (example, offset) where all nine colors equal the example's
@@ -114,7 +115,7 @@ def copying(result: Array, examples: Sequence[Array]) -> Copying:
 
 
 def _scales(
-    images: Sequence[Array], references: Sequence[Array], least: int
+    images: Sequence[ImageArray], references: Sequence[ImageArray], least: int
 ) -> Iterator[tuple[list[Floats], list[Floats]]]:
     """Both sets as float32 at each scale, without images smaller than `least` on a side."""
     ours, theirs = ([image.astype(np.float32) for image in one] for one in (images, references))
@@ -176,7 +177,7 @@ def _responses(image: Floats) -> NDArray[np.float64]:
     return np.hstack([stack, np.ones((len(stack), 1))]).astype(np.float64)
 
 
-def _block_hashes(image: Array) -> NDArray[np.uint64]:
+def _block_hashes(image: ImageArray) -> NDArray[np.uint64]:
     """A number for the 3×3 block at each place, (h - 2, w - 2); none where there is no room."""
     height, width = max(image.shape[0] - 2, 0), max(image.shape[1] - 2, 0)
     factors = np.random.default_rng(0).integers(2**63, size=(3, 3, 3), dtype=np.uint64) * 2 + 1

@@ -11,9 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging._memory import copy_run
-
-Array = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ def sample_tiles(
     overlap: bool = True,
     flip: bool = False,
     vertical_flip: bool = False,
-    turn: bool = False,
+    rotate: bool = False,
     count: int = 1,
 ) -> Tiles:
     """Draw the tiles of `count` images of height × width, each with a side of its own.
@@ -84,7 +83,7 @@ def sample_tiles(
             same place as long as there are places enough.
         flip: flip each patch left to right, or not, at random.
         vertical_flip: flip each patch upside down, or not, at random, whatever `flip` does.
-        turn: turn each patch by 0 to 3 quarters at random.
+        rotate: turn each patch by 0 to 3 quarters at random.
     """
     # One list instead of three calls of NumPy, which cost as much as the copying of an image.
     low, span, shorter = patch[0], patch[1] - patch[0] + 1, min(height, width)
@@ -92,7 +91,7 @@ def sample_tiles(
     rows, columns = -(-size[0] // min(drawn)), -(-size[1] // min(drawn))
     sides = np.array(drawn, np.int64)
     cells = np.zeros((count, rows, columns, 4), np.int64)
-    oriented = flip or vertical_flip or turn
+    oriented = flip or vertical_flip or rotate
     numbers = rng.random((count, rows, columns, 2 + (not overlap) + oriented))
     if overlap:
         _place(numbers, sides, height, width, *size, cells)
@@ -103,11 +102,11 @@ def sample_tiles(
         upset = orientation % 2 * vertical_flip
         # Upside down is left to right and half a turn.
         cells[..., 2] = (orientation // 8 * flip) ^ upset
-        cells[..., 3] = (orientation // 2 % 4 * turn + 2 * upset) % 4
+        cells[..., 3] = (orientation // 2 % 4 * rotate + 2 * upset) % 4
     return Tiles(*size, sides, cells)
 
 
-def tile_patches(image: Array, tiles: Tiles) -> Array:
+def tile_patches(image: ImageArray, tiles: Tiles) -> ImageArray:
     """The tiling of one uint8 (h, w, 3) image; `tiles` are those of a batch of one."""
     if len(tiles) != 1:
         raise ValueError(f"one image has one tiling, not {len(tiles)}")

@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging.diffusion import anisotropic_diffusion
 
-Array = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
 _ITERATIONS, _KAPPA, _GAMMA = 15, 30.0, 0.2
@@ -33,7 +33,7 @@ _FLOOR = 40.0
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
-def transfer_texture(image: Array, style: Array, *, strength: float = 1.0) -> Array:
+def transfer_texture(image: ImageArray, style: ImageArray, *, strength: float = 1.0) -> ImageArray:
     """The image with its texture replaced by that of the style, uint8 (h, w, 3).
 
     The style may have any size: a larger one is reduced until it just covers the image, a smaller
@@ -47,14 +47,14 @@ def transfer_texture(image: Array, style: Array, *, strength: float = 1.0) -> Ar
     return np.asarray(out, np.uint8)
 
 
-def lay_texture(structure: Array, style: Array) -> Array:
+def lay_texture(structure: ImageArray, style: ImageArray) -> ImageArray:
     """The colors and the texture of a style over an image that has no texture of its own."""
     fitted = fitted_style(style, *structure.shape[:2])
     areas = _recolored(structure, fitted)
     return np.clip(areas + _texture(fitted, areas) + np.float32(0.5), 0, 255).astype(np.uint8)
 
 
-def fitted_style(style: Array, height: int, width: int) -> Array:
+def fitted_style(style: ImageArray, height: int, width: int) -> ImageArray:
     """A style image brought to height × width: reduced to cover, cut in the middle, or mirrored."""
     scale = max(height / style.shape[0], width / style.shape[1])
     if scale < 1:
@@ -68,7 +68,7 @@ def fitted_style(style: Array, height: int, width: int) -> Array:
     return np.pad(style, missing, mode="symmetric")
 
 
-def _recolored(structure: Array, style: Array) -> Floats:
+def _recolored(structure: ImageArray, style: ImageArray) -> Floats:
     """The structure with the style's mean color and covariance, lightness kept within limits."""
     mean, spread = _statistics(structure)
     style_mean, style_spread = _statistics(style)
@@ -85,7 +85,7 @@ def _recolored(structure: Array, style: Array) -> Floats:
     return np.asarray(cv2.transform(structure.astype(np.float32), affine), np.float32)
 
 
-def _texture(style: Array, areas: Floats) -> Floats:
+def _texture(style: ImageArray, areas: Floats) -> Floats:
     """The style's fine bands with an even contrast, shifted by the lightness of the areas."""
     height, width = style.shape[:2]
     side = min(height, width)
@@ -110,7 +110,7 @@ def _blurred(image: Floats, sigma: float) -> Floats:
     return np.asarray(cv2.resize(reduced, whole, interpolation=cv2.INTER_LINEAR), np.float32)
 
 
-def _statistics(image: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _statistics(image: ImageArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean color (3,) and covariance (3, 3), regular even where the image is of one color."""
     sums, products = _moments(np.ascontiguousarray(image).reshape(-1, 3))
     count = image.size / 3

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.losses.loss import Contrastive
+from unshortcut.losses.loss import ContrastiveLoss
 
 
-def debiased(
+def debiased_loss(
     positive: Tensor, negatives: Sequence[Tensor], temperature: float, positive_share: float
 ) -> Tensor:
     """−log( e^(p/τ) / (e^(p/τ) + G) ), G what all K negatives would say if none were positive.
@@ -24,7 +24,7 @@ def debiased(
     positive_share: τ⁺, the share of negatives that are of the query's own class.
     Returns (N,).
 
-    >>> debiased(torch.tensor([1.0]), [torch.tensor([[0.0, 0.0]])], 1.0, positive_share=0.1)
+    >>> debiased_loss(torch.tensor([1.0]), [torch.tensor([[0.0, 0.0]])], 1.0, positive_share=0.1)
     tensor([0.4671])
     """
     logits = torch.cat(list(negatives), dim=1) / temperature
@@ -52,7 +52,7 @@ def without_positives(
 
 @dataclass(frozen=True)
 class Debiased(ContrastiveLoss):
-    """`debiased` with its settings; those of the official code, by default."""
+    """`debiased_loss` with its settings; those of the official code, by default."""
 
     name: ClassVar[str] = "debiased"
 
@@ -68,4 +68,4 @@ class Debiased(ContrastiveLoss):
             )
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
-        return debiased(positive, negatives, self.temperature, self.positive_share)
+        return debiased_loss(positive, negatives, self.temperature, self.positive_share)

@@ -12,7 +12,7 @@ from unshortcut.errors import UsageError
 from unshortcut.losses.debiased import Debiased, without_positives
 
 
-def hard(
+def hard_loss(
     positive: Tensor,
     negatives: Sequence[Tensor],
     temperature: float,
@@ -25,7 +25,7 @@ def hard(
     negatives: a list of (N, K_i) similarities, one a source.
     Returns (N,). The weights take a gradient too, as in the official code.
 
-    >>> hard(torch.tensor([1.0]), [torch.tensor([[1.0, -1.0]])], 1.0, 0.0, beta=1.0)
+    >>> hard_loss(torch.tensor([1.0]), [torch.tensor([[1.0, -1.0]])], 1.0, 0.0, beta=1.0)
     tensor([1.0274])
     """
     logits = torch.cat(list(negatives), dim=1) / temperature
@@ -37,7 +37,7 @@ def hard(
 
 @dataclass(frozen=True)
 class Hard(Debiased):
-    """`hard` with its settings; those of the official code, by default."""
+    """`hard_loss` with its settings; those of the official code, by default."""
 
     name: ClassVar[str] = "hard"
 
@@ -50,4 +50,4 @@ class Hard(Debiased):
             raise UsageError(f"beta must be at least 0, got {self.beta}")
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
-        return hard(positive, negatives, self.temperature, self.positive_share, self.beta)
+        return hard_loss(positive, negatives, self.temperature, self.positive_share, self.beta)

@@ -7,11 +7,11 @@ from typing import ClassVar
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.losses.info_nce import info_nce
-from unshortcut.losses.loss import Contrastive
+from unshortcut.losses.info_nce import info_nce_loss
+from unshortcut.losses.loss import ContrastiveLoss
 
 
-def ifm(
+def ifm_loss(
     positive: Tensor, negatives: Sequence[Tensor], temperature: float, epsilon: float
 ) -> Tensor:
     """The mean of InfoNCE and InfoNCE of p − ε and n_ik + ε: positives further, negatives nearer.
@@ -21,17 +21,17 @@ def ifm(
     Returns (N,).
 
     >>> import torch
-    >>> ifm(torch.tensor([1.0]), [torch.tensor([[0.0]])], temperature=1.0, epsilon=0.5)
+    >>> ifm_loss(torch.tensor([1.0]), [torch.tensor([[0.0]])], temperature=1.0, epsilon=0.5)
     tensor([0.5032])
     """
     # What is added to all similarities alike changes nothing: p − 2ε and n are p − ε and n + ε.
-    harder = info_nce(positive - 2 * epsilon, negatives, temperature)
-    return (info_nce(positive, negatives, temperature) + harder) / 2
+    harder = info_nce_loss(positive - 2 * epsilon, negatives, temperature)
+    return (info_nce_loss(positive, negatives, temperature) + harder) / 2
 
 
 @dataclass(frozen=True)
 class IFM(ContrastiveLoss):
-    """`ifm` with its settings; those of the official code on ImageNet-100, by default."""
+    """`ifm_loss` with its settings; those of the official code on ImageNet-100, by default."""
 
     name: ClassVar[str] = "ifm"
 
@@ -45,4 +45,4 @@ class IFM(ContrastiveLoss):
             raise UsageError(f"epsilon must be at least 0, got {self.epsilon}")
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
-        return ifm(positive, negatives, self.temperature, self.epsilon)
+        return ifm_loss(positive, negatives, self.temperature, self.epsilon)

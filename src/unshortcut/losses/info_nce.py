@@ -7,17 +7,17 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from unshortcut.losses.loss import Contrastive
+from unshortcut.losses.loss import ContrastiveLoss
 
 
-def info_nce(positive: Tensor, negatives: Sequence[Tensor], temperature: float) -> Tensor:
+def info_nce_loss(positive: Tensor, negatives: Sequence[Tensor], temperature: float) -> Tensor:
     """−log( exp(p/τ) / (exp(p/τ) + Σ_i Σ_k exp(n_ik/τ)) ) of each query.
 
     positive: (N,) similarity of each query to its positive.
     negatives: a list of (N, K_i) similarities, one a source; where they come from does not matter.
     Returns (N,).
 
-    >>> info_nce(torch.tensor([1.0]), [torch.tensor([[1.0, 1.0, 1.0]])], temperature=0.5)
+    >>> info_nce_loss(torch.tensor([1.0]), [torch.tensor([[1.0, 1.0, 1.0]])], temperature=0.5)
     tensor([1.3863])
     """
     logits = torch.cat([positive[:, None], *negatives], dim=1) / temperature
@@ -26,11 +26,11 @@ def info_nce(positive: Tensor, negatives: Sequence[Tensor], temperature: float) 
 
 @dataclass(frozen=True)
 class InfoNCE(ContrastiveLoss):
-    """`info_nce` with its temperature."""
+    """`info_nce_loss` with its temperature."""
 
     name: ClassVar[str] = "info_nce"
 
     temperature: float = 0.2
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
-        return info_nce(positive, negatives, self.temperature)
+        return info_nce_loss(positive, negatives, self.temperature)

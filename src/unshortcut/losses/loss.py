@@ -1,4 +1,4 @@
-"""What an objective is: similarities in, a loss out; it also says how a weight enters."""
+"""What an loss is: similarities in, a loss out; it also says how a weight enters."""
 
 import math
 from abc import ABC, abstractmethod
@@ -21,15 +21,15 @@ class Loss(ABC):
 
     @abstractmethod
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
-        """StepOutput of each query (N,), from similarities: positive (N,), negatives (N, K_i) each."""
+        """The loss of each query (N,), from its similarities to positives (N,) and negatives."""
 
     @abstractmethod
     def weigh(self, similarities: Tensor, alpha: float, placement: Placement) -> Tensor:
-        """Similarities (N, K) such that this objective weighs these negatives by alpha > 0."""
+        """Similarities (N, K) such that this loss weighs these negatives by alpha > 0."""
 
 
 class ContrastiveLoss(Loss):
-    """An objective in which a negative counts by exp(similarity / temperature)."""
+    """An loss in which a negative counts by exp(similarity / temperature)."""
 
     temperature: float
 
@@ -44,5 +44,5 @@ class ContrastiveLoss(Loss):
         return similarities + self.temperature * math.log(alpha)
 
 
-AnyLoss = Annotated[Loss, PartOf("unshortcut.losses", Loss, "objective")]
-"""A field that holds an objective."""
+AnyLoss = Annotated[Loss, PartOf("unshortcut.losses", Loss, "loss")]
+"""A field that holds an loss."""

@@ -10,7 +10,7 @@ from unshortcut.errors import UsageError
 from unshortcut.losses.loss import Loss, Placement
 
 
-def squared_distance(positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
+def squared_distance_loss(positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
     """‖q − p‖² − Σ_i Σ_k ‖q − n_ik‖² of each query, out of similarities of unit vectors.
 
     positive: (N,) similarity of each query to its positive.
@@ -18,7 +18,7 @@ def squared_distance(positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
     Returns (N,). Equation 2 prints norms and expands squares; the squares are meant.
 
     >>> import torch
-    >>> squared_distance(torch.tensor([1.0]), [torch.tensor([[0.5]])])
+    >>> squared_distance_loss(torch.tensor([1.0]), [torch.tensor([[0.5]])])
     tensor([-1.])
     """
     loss = 2 - 2 * positive
@@ -29,18 +29,18 @@ def squared_distance(positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
 
 @dataclass(frozen=True)
 class SquaredDistance(Loss):
-    """`squared_distance`; alpha is the weight of a negative's distance."""
+    """`squared_distance_loss`; alpha is the weight of a negative's distance."""
 
     name: ClassVar[str] = "squared_distance"
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
-        return squared_distance(positive, negatives)
+        return squared_distance_loss(positive, negatives)
 
     def weigh(self, similarities: Tensor, alpha: float, placement: Placement) -> Tensor:
         """1 − α(1 − s), for then 2 − 2 of it is α(2 − 2s)."""
         if placement != "inside":
             raise UsageError(
-                "placement 'outside' is for objectives with an exponential; squared_distance has "
+                "placement 'outside' is for losses with an exponential; squared_distance has "
                 "none, and weighs the distance itself"
             )
         return 1 - alpha * (1 - similarities)

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, TypeVar
 
+from unshortcut.discovery import find_all
+from unshortcut.errors import unknown
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.discovery import find_all
-from unshortcut.errors import unknown
 from unshortcut.progress import OnProgress
 
 R = TypeVar("R")

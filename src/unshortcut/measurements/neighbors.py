@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Exhibit, Note, Picture, Pictures, Plot, picture
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.nearest import nearest
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.images import Prepared

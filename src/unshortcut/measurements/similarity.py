@@ -1,4 +1,4 @@
-"""How alike a model finds an image and its shuffled patches (NSN, figures 2 and 3)."""
+"""How alike a model finds an image and its shuffled patches (NSN, metrics 2 and 3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from unshortcut.measuring.pairs import KINDS, Cosines
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table, interval
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.pairs import KINDS, Cosines
 from unshortcut.measuring.plots import color, plain
 from unshortcut.measuring.similarities import EDGES, Distribution, pair_similarities
 from unshortcut.measuring.subjects.subject import Subject
@@ -62,7 +62,7 @@ class Similarity(Measurement[PairsResult]):
     definition = (
         "Cosines of the model's features of a random view of an image with those of four others: "
         "another view of the image, a view of another image, the image's texture (synthesized from "
-        "a patch of it), and the view's own patches, shuffled (Ge et al. 2021, figures 2 and 3). "
+        "a patch of it), and the view's own patches, shuffled (Ge et al. 2021, metrics 2 and 3). "
         "The views have the augmentations of MoCo-v2 for all models. The likeness of shuffled "
         "patches is (patch - negative) / (positive - negative): 0 % is as unlike as another image, "
         "100 % as alike as another view; a model that reads shape is near 0 %. Features are what "

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from PIL import Image as PillowImage
 from rich.console import Console
 
-from unshortcut.measuring.neighbor_sheet import Block, neighbor_sheet
-from unshortcut.measuring.subjects.models import Model, by_name, has_spaces
-from unshortcut.measuring.wording import percent
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.measuring.neighbor_sheet import Block, neighbor_sheet
+from unshortcut.measuring.subjects.models import Model, by_name, has_spaces
+from unshortcut.measuring.wording import percent
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.probes.bench import Data, features_of
 from unshortcut.probes.features import Features
-from unshortcut.spaces.subsets import select_spaces
 from unshortcut.randomness import generator
-from unshortcut.training.projection import is_run
 from unshortcut.spaces.loading import load_spaces
+from unshortcut.spaces.subsets import select_spaces
+from unshortcut.training.projection import is_run
 
 Places = NDArray[np.int64]
 
@@ -62,7 +62,7 @@ class Neighbors:
     """(Q,) positions in `source`."""
     models: dict[str, Found]
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
         return {
             "queries": [self.source.identity(int(query)) for query in self.queries],

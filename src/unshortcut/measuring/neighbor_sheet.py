@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PillowImage
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.source import Image
-from unshortcut.augmentations.augmentation import Array
 from unshortcut.views.sheet import sheet
 
 SAME, OTHER = (38, 152, 62), (205, 48, 42)
@@ -48,7 +48,7 @@ def neighbor_sheet(
     return page
 
 
-def _rows(block: Block, side: int) -> list[list[Array]]:
+def _rows(block: Block, side: int) -> list[list[ImageArray]]:
     rows = [[_pixels(image, side) for image in row] for row in block.images]
     if block.same_class is None:
         return rows
@@ -58,12 +58,12 @@ def _rows(block: Block, side: int) -> list[list[Array]]:
     ]
 
 
-def _pixels(image: Image, side: int) -> Array:
+def _pixels(image: Image, side: int) -> ImageArray:
     """An image, decoded no finer than it is shown."""
     return image.pixels(max(1.0, max(image.height, image.width) / side))
 
 
-def _framed(image: Array, color: tuple[int, int, int]) -> Array:
+def _framed(image: ImageArray, color: tuple[int, int, int]) -> ImageArray:
     height, width, _ = image.shape
     thick = max(1, round(_FRAME * max(height, width)))
     framed = np.empty((height + 2 * thick, width + 2 * thick, 3), np.uint8)

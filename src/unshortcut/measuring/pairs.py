@@ -19,11 +19,11 @@ from unshortcut.models.load import LoadedModel
 from unshortcut.probes.features import normalize
 from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator, torch_seed
+from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.transforms.textured import Textured
 from unshortcut.views.transforms.tiled import TiledView
-from unshortcut.views.plan import ViewPlan
 
 Views = Mapping[str, Tensor]
 """uint8 (n, 3, h, w) each."""
@@ -31,13 +31,15 @@ Cosines = dict[str, NDArray[np.float64]]
 """By kind of pair: (n,) cosines in [-1, 1]."""
 
 KINDS = ("positive", "negative", "texture", "patch")
-"""Of pairs, in the order of the papers' figures."""
+"""Of pairs, in the order of the papers' metrics."""
 VIEWS = {"positive": "key", "texture": "texture_negative", "patch": "patch_negative"}
 """The view that a query is compared with; for `negative` it is the query of another image."""
 QUERY = "query"
 
 
-def pair_transforms(kinds: Sequence[str], patch: tuple[int, int] | None = None) -> dict[str, ViewTransform]:
+def pair_transforms(
+    kinds: Sequence[str], patch: tuple[int, int] | None = None
+) -> dict[str, ViewTransform]:
     """The views of the pairs, made as for training."""
     for kind in kinds:
         if kind not in KINDS:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.estimates.statistics import bootstrap, wilson
 from unshortcut.errors import UsageError
+from unshortcut.measuring.estimates.statistics import bootstrap, wilson
 
 Classes = NDArray[np.integer]
 

@@ -1,4 +1,4 @@
-"""How alike a model finds an image and its positives and negatives (NSN, figures 2, 3, 12, 13).
+"""How alike a model finds an image and its positives and negatives (NSN, metrics 2, 3, 12, 13).
 
 Four kinds of pairs, each a query view and: another view of the same image (positive), the query
 of another image (negative), the image's texture with the query's augmentations (texture), the
@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from unshortcut.measuring.pairs import KINDS, Cosines, Sampling, compare, pair_transforms
-from unshortcut.measuring.similarity_plot import draw_histograms
-from unshortcut.measuring.subjects.models import Model, by_name
+from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
+from unshortcut.measuring.pairs import KINDS, Cosines, Sampling, compare, pair_transforms
+from unshortcut.measuring.similarity_plot import draw_histograms
+from unshortcut.measuring.subjects.models import Model, by_name
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.progress import OnProgress, bar
 from unshortcut.recipes.load import AnyRecipe, load_recipe
@@ -28,11 +29,10 @@ from unshortcut.recipes.schema import ViewSettings
 from unshortcut.result import public_name
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.projection import is_run, load_projection
-from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.views.plan import ViewPlan
 
 Space = Literal["features", "embedding"]
-"""The encoder's output; or that of encoder and head, where the objective works (runs only)."""
+"""The encoder's output; or that of encoder and head, where the loss works (runs only)."""
 
 EDGES = np.linspace(-1, 1, 51)
 """Of the histograms' bins."""
@@ -111,7 +111,7 @@ class SimilarityResult:
             for model, kinds in self.models.items()
         }
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
         return {**asdict(self), "bin_edges": [round(float(edge), 6) for edge in EDGES]}
 
@@ -169,7 +169,7 @@ def similarity(
             return load_projection(spec)
         return load_model(spec) if is_run(spec) else load_model(spec, size=size, mean=mean, std=std)
 
-    makers = pair_transforms(pairs)
+    transforms = pair_transforms(pairs)
     whose, settings = _choose_views(views, runs)
     loaded = {name: load(spec) for name, spec in named.items()}
     sampling = Sampling(open_data(data), images, seed, threads=threads)
@@ -179,8 +179,8 @@ def similarity(
         alike = {name: one for name, one in loaded.items() if one.preprocessing.size == side}
         sized = views_at(settings, side)
         # A method may have more views than are made here, with augmentations of their own.
-        overrides = {name: sized.overrides[name] for name in makers if name in sized.overrides}
-        plan = ViewPlan(makers, sized.augmentations, overrides)
+        overrides = {name: sized.overrides[name] for name in transforms if name in sized.overrides}
+        plan = ViewPlan(transforms, sized.augmentations, overrides)
         with bar(console, f"pairs at {side} px", unit="images") as on_progress:
             cosines = compare(list(alike.values()), pairs, sampling.batches(plan, on_progress))
         found |= dict(zip(alike, cosines, strict=True))

@@ -1,4 +1,4 @@
-"""Histograms of several models, overlaid, a panel a kind of pair (as in NSN, figures 3, 12, 13)."""
+"""Histograms of several models, overlaid, a panel a kind of pair (as in NSN, metrics 3, 12, 13)."""
 
 from collections.abc import Mapping
 from pathlib import Path

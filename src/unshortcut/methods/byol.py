@@ -13,14 +13,14 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from unshortcut.losses.loss import AnyLoss
+from unshortcut.losses.squared_distance import SquaredDistance
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import StepOutput, Seen, Training
-from unshortcut.negatives.source import Negatives
+from unshortcut.methods.method import Batch, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
-from unshortcut.losses.loss import AnyLoss
-from unshortcut.losses.squared_distance import SquaredDistance
+from unshortcut.negatives.source import Negatives
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class BYOLSettings(ContrastiveSettings):
     """Width of the embedding."""
     head_batch_norm: bool = True
     """Batch norm in the hidden layers of projector and predictor."""
-    objective: AnyLoss = SquaredDistance()  # noqa: RUF009 (frozen)
+    loss: AnyLoss = SquaredDistance()  # noqa: RUF009 (frozen)
     negatives: Negatives = ()
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "BYOL":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "BYOL":
         return BYOL(encoder, self, training)
 
 
@@ -51,7 +51,7 @@ class BYOL(ContrastiveMethod):
     settings: BYOLSettings
 
     def __init__(
-        self, encoder: Encoder, settings: BYOLSettings, training: Training | None = None
+        self, encoder: Encoder, settings: BYOLSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
         self.head = self._mlp(encoder.dim)
@@ -63,8 +63,8 @@ class BYOL(ContrastiveMethod):
         """Encoder and projector, which share their parameters with this method."""
         return nn.Sequential(self.encoder, self.head)
 
-    def loss(self, seen: Seen) -> StepOutput:
-        views = [seen.views[name] for name in self.settings.query_views]
+    def loss(self, batch: Batch) -> StepOutput:
+        views = [batch.views[name] for name in self.settings.query_views]
         # Each view alone, and not joined: batch statistics are those of one view, as published.
         projections = [self.head(self.encoder(view)) for view in views]  # (N, D) each
         predictions = [F.normalize(self.predictor(one), dim=1) for one in projections]
@@ -72,10 +72,10 @@ class BYOL(ContrastiveMethod):
             self.slow_network.update(self.network, self.momentum())
         targets = [self.encode_keys(view) for view in reversed(views)]
 
-        losses, positive = self.compare(torch.cat(predictions), torch.cat(targets), seen.views)
+        losses, positive = self.compare(torch.cat(predictions), torch.cat(targets), batch.views)
         embeddings = F.normalize(torch.cat(projections).detach(), dim=1)
-        figures = {"positive_similarity": positive.detach().mean()}
-        return StepOutput(len(views) * losses.mean(), embeddings, figures)
+        metrics = {"positive_similarity": positive.detach().mean()}
+        return StepOutput(len(views) * losses.mean(), embeddings, metrics)
 
     def momentum(self) -> float:
         """1 − (1 − τ)(1 + cos(πk/K))/2 at step k of K."""

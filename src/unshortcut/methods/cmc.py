@@ -15,14 +15,14 @@ from torch.nn import functional as F
 
 from unshortcut.distributed import gather
 from unshortcut.errors import UsageError
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.insdis import positions
-from unshortcut.methods.method import StepOutput, Method, MethodSettings, Seen, Training
+from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
 from unshortcut.models.bank import MemoryBank
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
-from unshortcut.losses.info_nce import InfoNCE
-from unshortcut.losses.loss import AnyLoss
 from unshortcut.randomness import torch_seed
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
@@ -45,9 +45,9 @@ class CMCSettings(MethodSettings):
     """How many rows of the banks are drawn each step as negatives, for all queries together."""
     bank_momentum: Annotated[float, Field(ge=0, le=1)] = 0.5
     """The share that a row of a bank keeps when its image is seen again."""
-    objective: AnyLoss = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
+    loss: AnyLoss = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "CMC":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "CMC":
         return CMC(encoder, self, training)
 
     def view_transforms(self) -> dict[str, ViewTransform]:
@@ -62,7 +62,7 @@ class CMC(Method):
     """
 
     def __init__(
-        self, encoder: Encoder, settings: CMCSettings, training: Training | None = None
+        self, encoder: Encoder, settings: CMCSettings, training: TrainingContext | None = None
     ) -> None:
         if not isinstance(encoder.model, ColorSplit):
             raise UsageError(
@@ -88,17 +88,17 @@ class CMC(Method):
         """The two networks in the encoder."""
         return cast(ColorSplit, self.encoder.model)
 
-    def loss(self, seen: Seen) -> StepOutput:
-        index = positions(seen)
-        lightness, color = self.embed_parts(seen.views["query"])  # (N, D) each
+    def loss(self, batch: Batch) -> StepOutput:
+        index = positions(batch)
+        lightness, color = self.embed_parts(batch.views["query"])  # (N, D) each
         of_lightness, of_color = (cast(MemoryBank, bank) for bank in self.banks)
         drawn = of_color.draw(self.settings.bank_negatives, self.step_generator("bank"))  # (K,)
         first, one = self._compare(lightness, of_color, index, drawn)
         second, other = self._compare(color, of_lightness, index, drawn)
 
         self._pending = (index, lightness.detach(), color.detach())
-        figures = {"positive_similarity": torch.cat([one, other]).detach().mean()}
-        return StepOutput((first + second).mean(), self._join(lightness, color).detach(), figures)
+        metrics = {"positive_similarity": torch.cat([one, other]).detach().mean()}
+        return StepOutput((first + second).mean(), self._join(lightness, color).detach(), metrics)
 
     def after_backward(self) -> None:
         if self._pending is not None:
@@ -124,7 +124,7 @@ class CMC(Method):
     ) -> tuple[Tensor, Tensor]:
         """Losses of queries (N, D) against a bank, and similarities to positives, (N,) both."""
         positive = (queries * bank.read(index)).sum(dim=1)
-        return self.settings.objective(positive, [queries @ bank.read(drawn).T]), positive
+        return self.settings.loss(positive, [queries @ bank.read(drawn).T]), positive
 
     @staticmethod
     def _join(lightness: Tensor, color: Tensor) -> Tensor:

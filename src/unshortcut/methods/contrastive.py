@@ -9,24 +9,24 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Method, MethodSettings, Training
+from unshortcut.losses.loss import AnyLoss, ContrastiveLoss
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.models.encoder import Encoder
 from unshortcut.negatives.alpha import WeighedSettings
 from unshortcut.negatives.source import Contrast, Negatives, Sources, view_transforms_of
-from unshortcut.models.encoder import Encoder
-from unshortcut.losses.loss import AnyLoss, Contrastive
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 
 
 class ContrastiveSettings(MethodSettings):
-    """Settings with an objective and sources of negatives."""
+    """Settings with an loss and sources of negatives."""
 
     query_views: ClassVar[tuple[str, ...]] = ("query",)
     """The views that are queries, each with a positive of its own."""
     has_spaces: ClassVar[bool] = False
     """Whether queries are compared in several spaces, with a key each."""
     dim: int
-    objective: AnyLoss
+    loss: AnyLoss
     negatives: Negatives
 
     def view_transforms(self) -> dict[str, ViewTransform]:
@@ -35,9 +35,9 @@ class ContrastiveSettings(MethodSettings):
 
     def check(self, images: int, sync_batch_norm: bool) -> None:
         present = [source for source in self.negatives if not source.absent]
-        if isinstance(self.objective, ContrastiveLoss) and not present:
+        if isinstance(self.loss, ContrastiveLoss) and not present:
             raise UsageError(
-                f"method.negatives is empty, or every alpha in it is 0: {self.objective.name} has "
+                f"method.negatives is empty, or every alpha in it is 0: {self.loss.name} has "
                 "nothing to tell a positive from"
             )
         for source in present:
@@ -47,7 +47,7 @@ class ContrastiveSettings(MethodSettings):
                     f"as looc; {self.name} has one key an image"
                 )
             if isinstance(source, WeighedSettings):
-                self.objective.weigh(torch.zeros(1, 1), 1.0, source.placement)
+                self.loss.weigh(torch.zeros(1, 1), 1.0, source.placement)
 
 
 class ContrastiveMethod(Method):
@@ -58,7 +58,7 @@ class ContrastiveMethod(Method):
     """From features to embeddings, which the method builds as it needs it."""
 
     def __init__(
-        self, encoder: Encoder, settings: ContrastiveSettings, training: Training | None
+        self, encoder: Encoder, settings: ContrastiveSettings, training: TrainingContext | None
     ) -> None:
         super().__init__(encoder, training)
         self.settings = settings
@@ -92,7 +92,7 @@ class ContrastiveMethod(Method):
             self.settings.query_views,
             views,
             self.encode_keys,
-            self.settings.objective.weigh,
+            self.settings.loss.weigh,
             self.step_generator,
             self.progress,
         )
@@ -100,7 +100,7 @@ class ContrastiveMethod(Method):
     def judge(self, contrast: Contrast, sources: Sources) -> tuple[Tensor, Tensor]:
         """The loss of each query of a contrast and its similarity to its positive, (M,) both."""
         positive = (contrast.queries * contrast.positives).sum(dim=1)
-        return self.settings.objective(positive, sources.similarities(contrast)), positive
+        return self.settings.loss(positive, sources.similarities(contrast)), positive
 
     def after_backward(self) -> None:
         self.sources.after_backward()

@@ -12,13 +12,13 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from unshortcut.methods.method import Training
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
+from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.models.batchnorm import running_statistics_kept, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.jigsaw import JigsawHead, cut
-from unshortcut.losses.info_nce import InfoNCE
-from unshortcut.losses.loss import AnyLoss
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.jigsaw import GRID, Jigsaw
 
@@ -29,11 +29,11 @@ class InfoMinSettings(MoCoSettings):
 
     name = "infomin"
 
-    objective: AnyLoss = InfoNCE(temperature=0.15)  # noqa: RUF009 (frozen)
+    loss: AnyLoss = InfoNCE(temperature=0.15)  # noqa: RUF009 (frozen)
     jigsaw_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Of the loss of the jigsaw query; that of the whole query has the rest. 0: no such branch."""
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "InfoMin":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "InfoMin":
         return InfoMin(encoder, self, training)
 
     def view_transforms(self) -> dict[str, ViewTransform]:
@@ -47,7 +47,7 @@ class InfoMin(MoCo):
     settings: InfoMinSettings
 
     def __init__(
-        self, encoder: Encoder, settings: InfoMinSettings, training: Training | None = None
+        self, encoder: Encoder, settings: InfoMinSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
         if settings.jigsaw_weight:

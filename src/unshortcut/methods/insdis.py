@@ -14,20 +14,20 @@ from torch import Tensor
 
 from unshortcut.distributed import gather
 from unshortcut.errors import UsageError
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import StepOutput, Seen, Training
+from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.models.bank import MemoryBank
+from unshortcut.models.batchnorm import running_statistics_kept
+from unshortcut.models.encoder import Encoder
+from unshortcut.models.heads import MLPHead
 from unshortcut.negatives.source import (
     Contrast,
     Negatives,
     NegativeSource,
     view_transforms_of,
 )
-from unshortcut.models.bank import MemoryBank
-from unshortcut.models.batchnorm import running_statistics_kept
-from unshortcut.models.encoder import Encoder
-from unshortcut.models.heads import MLPHead
-from unshortcut.losses.info_nce import InfoNCE
-from unshortcut.losses.loss import AnyLoss
 from unshortcut.randomness import torch_seed
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
@@ -47,11 +47,11 @@ class InsDisSettings(ContrastiveSettings):
     """How many rows of the bank are drawn each step as negatives, for all queries together."""
     bank_momentum: Annotated[float, Field(ge=0, le=1)] = 0.5
     """The share that a row of the bank keeps when its image is seen again."""
-    objective: AnyLoss = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
+    loss: AnyLoss = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
     negatives: Negatives = ()
     """Sources of negatives besides the bank."""
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "InsDis":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "InsDis":
         return InsDis(encoder, self, training)
 
     def view_transforms(self) -> dict[str, ViewTransform]:
@@ -68,7 +68,7 @@ class InsDis(ContrastiveMethod):
     settings: InsDisSettings
 
     def __init__(
-        self, encoder: Encoder, settings: InsDisSettings, training: Training | None = None
+        self, encoder: Encoder, settings: InsDisSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
         self.head = MLPHead(
@@ -83,12 +83,12 @@ class InsDis(ContrastiveMethod):
         """The last of the sources."""
         return cast(BankNegatives, self.sources[-1])
 
-    def loss(self, seen: Seen) -> StepOutput:
-        queries = self.embed(seen.views["query"])  # (N, D)
-        positives = self.bank.positives(positions(seen))  # (N, D)
-        losses, positive = self.compare(queries, positives, seen.views)
-        figures = {"positive_similarity": positive.detach().mean()}
-        return StepOutput(losses.mean(), queries.detach(), figures)
+    def loss(self, batch: Batch) -> StepOutput:
+        queries = self.embed(batch.views["query"])  # (N, D)
+        positives = self.bank.positives(positions(batch))  # (N, D)
+        losses, positive = self.compare(queries, positives, batch.views)
+        metrics = {"positive_similarity": positive.detach().mean()}
+        return StepOutput(losses.mean(), queries.detach(), metrics)
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
@@ -129,8 +129,8 @@ class BankNegatives(NegativeSource):
             self._index = self._pending = None
 
 
-def positions(seen: Seen) -> Tensor:
+def positions(batch: Batch) -> Tensor:
     """(N,) which images a batch holds, without which there is no row of a bank to look up."""
-    if seen.index is None:
+    if batch.index is None:
         raise UsageError("a memory bank needs the positions of the images: a batch has no 'index'")
-    return seen.index
+    return batch.index

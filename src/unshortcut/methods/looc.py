@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import StepOutput, Seen, Training
+from unshortcut.methods.method import Batch, StepOutput, TrainingContext
 from unshortcut.methods.moco import MoCo, MoCoSettings
+from unshortcut.models.encoder import Encoder
+from unshortcut.models.heads import SpaceHeads
 from unshortcut.negatives.other_keys import OtherKeysSettings
 from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.source import Contrast, Negatives, SpaceSources
-from unshortcut.models.encoder import Encoder
-from unshortcut.models.heads import SpaceHeads
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.leave_one_out import Lacking, Sharing
 
@@ -74,7 +74,7 @@ class LooCSettings(MoCoSettings):
                 "the augmentations, and so do keys that would be its negatives"
             )
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "LooC":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "LooC":
         return LooC(encoder, self, training)
 
     @property
@@ -153,30 +153,30 @@ class LooC(MoCo):
         """(N, S, D), a unit row for each space."""
         return F.normalize(self.head(self.encoder(images)), dim=-1)
 
-    def loss(self, seen: Seen) -> StepOutput:
-        queries = self.embed_spaces(seen.views["query"])  # (N, S, D)
+    def loss(self, batch: Batch) -> StepOutput:
+        queries = self.embed_spaces(batch.views["query"])  # (N, S, D)
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
-        encoded = _Encoded(self, seen.views)
+        encoded = _Encoded(self, batch.views)
 
         losses, positives = [], []
         for place, space in enumerate(self.spaces):
-            contrast = self._contrast(place, space, queries[:, place], encoded, seen)
+            contrast = self._contrast(place, space, queries[:, place], encoded, batch)
             loss, positive = self.judge(contrast, self.sources.of_space(place))
             losses.append(loss.mean())
             positives.append(positive.detach().mean())
-        figures = {"positive_similarity": torch.stack(positives).mean()} | {
+        metrics = {"positive_similarity": torch.stack(positives).mean()} | {
             f"loss_{space}": loss.detach() for space, loss in zip(self.spaces, losses, strict=True)
         }
-        return StepOutput(torch.stack(losses).mean(), _joined(queries.detach()), figures)
+        return StepOutput(torch.stack(losses).mean(), _joined(queries.detach()), metrics)
 
     def _contrast(
-        self, place: int, space: str, queries: Tensor, encoded: "_Encoded", seen: Seen
+        self, place: int, space: str, queries: Tensor, encoded: "_Encoded", batch: Batch
     ) -> Contrast:
         """What the queries (N, D) of a space are compared with."""
         own = self.settings.key_of(space)
         contrast = replace(
-            self.contrast(queries, encoded[own][:, place], seen.views),
+            self.contrast(queries, encoded[own][:, place], batch.views),
             encode=lambda images: encoded.of(images)[:, place],
         )
         designated = list(self.settings.designated)
@@ -184,12 +184,12 @@ class LooC(MoCo):
             return contrast
         keys = ["key", *map(self.settings.key_of, designated)]
         others = [key for key in keys if key != own]
-        facts = None
-        if all(key in seen.facts for key in others):
-            answers = [seen.facts[key][:, designated.index(space)] for key in others]
-            facts = torch.stack(answers, dim=1).to(queries.device)
+        metadata = None
+        if all(key in batch.metadata for key in others):
+            answers = [batch.metadata[key][:, designated.index(space)] for key in others]
+            metadata = torch.stack(answers, dim=1).to(queries.device)
         embeddings = torch.stack([encoded[key][:, place] for key in others], dim=1)
-        return replace(contrast, other_keys=embeddings, equal_params=facts)
+        return replace(contrast, other_keys=embeddings, equal_params=metadata)
 
 
 class _Encoded:

@@ -29,7 +29,7 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingContext:
     """What a method needs to know of its run besides its own settings."""
 
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
@@ -49,7 +49,7 @@ class MethodSettings(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def build(self, encoder: Encoder, training: Training | None = None) -> "Method":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "Method":
         """The method around an encoder."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ AnyMethod = Annotated[MethodSettings, PartOf("unshortcut.methods", MethodSetting
 
 
 @dataclass
-class Seen:
+class Batch:
     """What a method sees of a batch of N images."""
 
     views: Mapping[str, Tensor]
@@ -79,23 +79,23 @@ class Seen:
     """(N,) positions of the images in the data set, for methods that remember single images."""
     label: Tensor | None = None
     """(N,) classes, -1 where there is none, for methods that are told them."""
-    facts: Mapping[str, Tensor] = field(default_factory=dict)
-    """(N, k) bool by view: what its maker tells of it, for methods that ask for such views."""
+    metadata: Mapping[str, Tensor] = field(default_factory=dict)
+    """(N, k) bool by view: what its transform tells of it, for methods that ask for such views."""
 
 
 @dataclass
 class StepOutput:
-    """What one step gives: the loss, embeddings whose spread is watched, figures for the log."""
+    """What one training step returns: the loss, the embeddings, and metrics for the log."""
 
     loss: Tensor
     """Scalar."""
     embeddings: Tensor
     """(N, D) unit rows."""
-    figures: dict[str, Tensor] = field(default_factory=dict)
+    metrics: dict[str, Tensor] = field(default_factory=dict)
 
 
 class Method(LightningModule, ABC):
-    """Encoders and an objective. A batch is `{"views": {name: (N, 3, H, W)}, …}`.
+    """Encoders and an loss. A batch is `{"views": {name: (N, 3, H, W)}, …}`.
 
     Views of uint8 are scaled and normalized on the device; float views are taken as they are.
     Randomness inside the model is keyed by (seed, batch, rank), so a resumed run repeats it.
@@ -107,9 +107,9 @@ class Method(LightningModule, ABC):
     last: StepOutput
     """What the last training step gave."""
 
-    def __init__(self, encoder: Encoder, training: Training | None) -> None:
+    def __init__(self, encoder: Encoder, training: TrainingContext | None) -> None:
         super().__init__()
-        self.training_context = training or Training()
+        self.training_context = training or TrainingContext()
         self.encoder = encoder
         encoder.expect(self.training_context.mean, self.training_context.std)
         self.register_buffer("batches_seen", torch.zeros((), dtype=torch.long))
@@ -120,12 +120,12 @@ class Method(LightningModule, ABC):
         self.register_buffer("pixel_shift", shift, persistent=False)
 
     @abstractmethod
-    def loss(self, seen: Seen) -> StepOutput:
+    def loss(self, batch: Batch) -> StepOutput:
         """The loss of a batch."""
 
     @abstractmethod
     def embed(self, images: Tensor) -> Tensor:
-        """Normalized images (N, 3, H, W) to unit rows (N, D) in the space of the objective."""
+        """Normalized images (N, 3, H, W) to unit rows (N, D) in the space of the loss."""
 
     @property
     def spaces(self) -> tuple[str, ...]:
@@ -169,11 +169,11 @@ class Method(LightningModule, ABC):
 
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
         views = {name: self.normalize(view) for name, view in batch["views"].items()}
-        facts = batch.get("facts", {})
-        self.last = self.loss(Seen(views, batch.get("index"), batch.get("label"), facts))
+        metadata = batch.get("metadata", {})
+        self.last = self.loss(Batch(views, batch.get("index"), batch.get("label"), metadata))
         if self._trainer is not None:
-            figures = {"loss": self.last.loss.detach(), **self.last.figures}
-            self.log_dict(figures, batch_size=len(self.last.embeddings))
+            metrics = {"loss": self.last.loss.detach(), **self.last.metrics}
+            self.log_dict(metrics, batch_size=len(self.last.embeddings))
         return self.last.loss
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:

@@ -13,16 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import StepOutput, Seen, Training
-from unshortcut.negatives.queue import QueueSettings
-from unshortcut.negatives.source import Negatives
+from unshortcut.methods.method import Batch, StepOutput, TrainingContext
 from unshortcut.models.batchnorm import KeyShuffle, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
-from unshortcut.losses.info_nce import InfoNCE
-from unshortcut.losses.loss import AnyLoss
+from unshortcut.negatives.queue import QueueSettings
+from unshortcut.negatives.source import Negatives
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.transforms.leave_one_out import Sharing
@@ -42,14 +42,14 @@ class MoCoSettings(ContrastiveSettings):
     """Width of the embedding."""
     head_batch_norm: bool = False
     """Batch norm in the head, as in MoCo-v3; small encoders learn far sooner with it."""
-    objective: AnyLoss = InfoNCE(temperature=0.2)  # noqa: RUF009 (frozen)
+    loss: AnyLoss = InfoNCE(temperature=0.2)  # noqa: RUF009 (frozen)
     negatives: Negatives = (QueueSettings(),)
     batch_norm_groups: Annotated[int, Field(ge=1)] = 8
     """Groups of batch norm on each device, keys dealt between them; 1 leaves batch norm whole."""
     shared: tuple[str, ...] = ()
     """Names of augmentations whose draws a key takes from its query (LooC, table 1)."""
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "MoCo":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "MoCo":
         return MoCo(encoder, self, training)
 
     def view_transforms(self) -> dict[str, ViewTransform]:
@@ -77,7 +77,7 @@ class MoCo(ContrastiveMethod):
     settings: MoCoSettings
 
     def __init__(
-        self, encoder: Encoder, settings: MoCoSettings, training: Training | None = None
+        self, encoder: Encoder, settings: MoCoSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
         self.head = self.build_head()
@@ -100,15 +100,15 @@ class MoCo(ContrastiveMethod):
         """Encoder and head, which share their parameters with this method."""
         return nn.Sequential(self.encoder, self.head)
 
-    def loss(self, seen: Seen) -> StepOutput:
-        queries = self.embed(seen.views["query"])  # (N, D)
+    def loss(self, batch: Batch) -> StepOutput:
+        queries = self.embed(batch.views["query"])  # (N, D)
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
-        keys = self.encode_keys(seen.views["key"])  # (N, D)
+        keys = self.encode_keys(batch.views["key"])  # (N, D)
 
-        losses, positive = self.compare(queries, keys, seen.views)
-        figures = {"positive_similarity": positive.detach().mean()}
-        return StepOutput(losses.mean(), queries.detach(), figures)
+        losses, positive = self.compare(queries, keys, batch.views)
+        metrics = {"positive_similarity": positive.detach().mean()}
+        return StepOutput(losses.mean(), queries.detach(), metrics)
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:

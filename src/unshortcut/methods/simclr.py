@@ -6,15 +6,15 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from unshortcut.losses.info_nce import InfoNCE
+from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import StepOutput, Seen, Training
-from unshortcut.negatives.batch import BatchSettings
-from unshortcut.negatives.source import Negatives
+from unshortcut.methods.method import Batch, StepOutput, TrainingContext
 from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
-from unshortcut.losses.info_nce import InfoNCE
-from unshortcut.losses.loss import AnyLoss
+from unshortcut.negatives.batch import BatchSettings
+from unshortcut.negatives.source import Negatives
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class SimCLRSettings(ContrastiveSettings):
     """Width of the embedding."""
     head_batch_norm: bool | Literal["hidden"] = True
     """Batch norm after both layers of the head, as in the official code, or after the hidden."""
-    objective: AnyLoss = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
+    loss: AnyLoss = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
     negatives: Negatives = (BatchSettings(),)
     negative_gradient: bool = False
     """Whether negatives that are images of their own (patch, texture) take a gradient too."""
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "SimCLR":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "SimCLR":
         return SimCLR(encoder, self, training)
 
 
@@ -45,20 +45,20 @@ class SimCLR(ContrastiveMethod):
     settings: SimCLRSettings
 
     def __init__(
-        self, encoder: Encoder, settings: SimCLRSettings, training: Training | None = None
+        self, encoder: Encoder, settings: SimCLRSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
         self.head = MLPHead(
             encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
         )
 
-    def loss(self, seen: Seen) -> StepOutput:
-        views = seen.views
+    def loss(self, batch: Batch) -> StepOutput:
+        views = batch.views
         queries = self.embed(torch.cat([views["query"], views["key"]]))  # (2N, D)
         positives = queries.roll(len(queries) // 2, dims=0)  # the other view of each
         losses, positive = self.compare(queries, positives, views)
-        figures = {"positive_similarity": positive.detach().mean()}
-        return StepOutput(losses.mean(), queries.detach(), figures)
+        metrics = {"positive_similarity": positive.detach().mean()}
+        return StepOutput(losses.mean(), queries.detach(), metrics)
 
     def encode_keys(self, images: Tensor) -> Tensor:
         """By the encoder itself; its running statistics remain those of views."""

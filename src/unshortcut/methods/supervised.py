@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import StepOutput, Method, MethodSettings, Seen, Training
+from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
@@ -18,7 +18,7 @@ class SupervisedSettings(MethodSettings):
 
     name = "supervised"
 
-    def build(self, encoder: Encoder, training: Training | None = None) -> "Supervised":
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "Supervised":
         return Supervised(encoder, training)
 
     def view_transforms(self) -> dict[str, ViewTransform]:
@@ -28,7 +28,7 @@ class SupervisedSettings(MethodSettings):
 class Supervised(Method):
     """One encoder, one view, one class an image; the encoder is what is kept."""
 
-    def __init__(self, encoder: Encoder, training: Training | None = None) -> None:
+    def __init__(self, encoder: Encoder, training: TrainingContext | None = None) -> None:
         super().__init__(encoder, training)
         classes, images = self.training_context.classes, self.training_context.images
         if classes is None and images is not None:
@@ -36,16 +36,16 @@ class Supervised(Method):
         # Without data there is nothing to classify, and the encoder can be asked all the same.
         self.classifier = None if classes is None else nn.Linear(encoder.dim, classes)
 
-    def loss(self, seen: Seen) -> StepOutput:
-        if self.classifier is None or seen.label is None:
+    def loss(self, batch: Batch) -> StepOutput:
+        if self.classifier is None or batch.label is None:
             raise UsageError(
-                "method supervised needs labels: Training(classes=…), and 'label' in a batch"
+                "method supervised needs labels: TrainingContext(classes=…), and 'label' in a batch"
             )
-        features = self.encoder(seen.views["query"])  # (N, C)
+        features = self.encoder(batch.views["query"])  # (N, C)
         logits = self.classifier(features)  # (N, classes)
-        figures = {"accuracy": (logits.argmax(dim=1) == seen.label).float().mean()}
+        metrics = {"accuracy": (logits.argmax(dim=1) == batch.label).float().mean()}
         embeddings = F.normalize(features.detach(), dim=1)
-        return StepOutput(F.cross_entropy(logits, seen.label), embeddings, figures)
+        return StepOutput(F.cross_entropy(logits, batch.label), embeddings, metrics)
 
     def embed(self, images: Tensor) -> Tensor:
         """Unit features: the space in which the classifier draws its planes."""

@@ -1,4 +1,4 @@
-"""Heads: from features to the space where the objective works."""
+"""Heads: from features to the space where the loss works."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unshortcut.errors import UsageError
-from unshortcut.negatives.source import NegativeSettings
 from unshortcut.losses.loss import Placement
+from unshortcut.negatives.source import NegativeSettings
 
 
 @dataclass(frozen=True)

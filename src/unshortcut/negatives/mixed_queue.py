@@ -8,9 +8,9 @@ from torch.nn import functional as F
 
 from unshortcut.distributed import own_part, world_size
 from unshortcut.errors import UsageError
+from unshortcut.models.queue import Queue
 from unshortcut.negatives.queue import QueueNegatives, QueueSettings
 from unshortcut.negatives.source import Contrast
-from unshortcut.models.queue import Queue
 
 
 @dataclass(frozen=True)

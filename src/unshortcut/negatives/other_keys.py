@@ -44,6 +44,7 @@ class OtherKeys(NegativeSource):
             return weighed
         if contrast.equal_params is None:
             raise UsageError(
-                "other_keys.equal_params 'drop' needs to know what was drawn: a batch has no 'facts'"
+                "other_keys.equal_params 'drop' needs the sampled parameters, but the batch has no "
+                "'metadata'"
             )
         return weighed.masked_fill(contrast.equal_params, -float("inf"))  # exp of it is 0

@@ -28,7 +28,7 @@ class OwnImageSettings(WeighedSettings):
             raise UsageError(f"{self.name}.count must be at least 1, got {self.count}")
 
     @abstractmethod
-    def maker(self, query: str) -> ViewTransform:
+    def transform(self, query: str) -> ViewTransform:
         """How a negative of a query is made."""
 
     def build(self, dim: int, seed: int) -> "OwnImageNegatives":
@@ -36,7 +36,7 @@ class OwnImageSettings(WeighedSettings):
 
     def view_transforms(self, queries: Sequence[str]) -> dict[str, ViewTransform]:
         return {
-            self.view_name(query, number): self.maker(query)
+            self.view_name(query, number): self.transform(query)
             for query in queries
             for number in range(self.count)
         }

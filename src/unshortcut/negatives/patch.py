@@ -27,7 +27,7 @@ class PatchSettings(OwnImageSettings):
     """Flip single patches left to right at random (NSN, table 6)."""
     vertical_flip: bool = False
     """Flip single patches upside down at random."""
-    turn: bool = False
+    rotate: bool = False
     """Turn single patches by 0 to 3 quarters at random."""
 
     def __post_init__(self) -> None:
@@ -38,6 +38,6 @@ class PatchSettings(OwnImageSettings):
                 f"got {list(self.patch)}"
             )
 
-    def maker(self, query: str) -> ViewTransform:
+    def transform(self, query: str) -> ViewTransform:
         kind = TiledView if self.of == "view" else TiledImage
-        return kind(query, self.patch, self.overlap, self.flip, self.vertical_flip, self.turn)
+        return kind(query, self.patch, self.overlap, self.flip, self.vertical_flip, self.rotate)

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from unshortcut.distributed import gather
 from unshortcut.errors import UsageError
-from unshortcut.negatives.source import Contrast, NegativeSettings, NegativeSource
 from unshortcut.models.queue import Queue
+from unshortcut.negatives.source import Contrast, NegativeSettings, NegativeSource
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Contrast:
     encode: Callable[[Tensor], Tensor]
     """Images (N, 3, H, W) to embeddings (N, D) on the key branch, with its care for batch norm."""
     weigh: Callable[[Tensor, float, Placement], Tensor]
-    """Similarities such that the objective weighs these negatives by alpha."""
+    """Similarities such that the loss weighs these negatives by alpha."""
     generator: Callable[[str], torch.Generator]
     """Random numbers of this step for a purpose, the same on all ranks."""
     progress: float = 0.0
@@ -89,18 +89,18 @@ def view_transforms_of(
     sources: Iterable[NegativeSettings], queries: Sequence[str]
 ) -> dict[str, ViewTransform]:
     """All views that some sources ask for."""
-    makers: dict[str, ViewTransform] = {}
+    transforms: dict[str, ViewTransform] = {}
     for source in sources:
         if source.absent:
             continue
         asked = source.view_transforms(queries)
-        if twice := makers.keys() & asked.keys():
+        if twice := transforms.keys() & asked.keys():
             raise UsageError(
                 f"two sources of negatives make a view called '{min(twice)}'; give one of them "
                 "another name for it by its key 'view'"
             )
-        makers |= asked
-    return makers
+        transforms |= asked
+    return transforms
 
 
 class Sources(nn.ModuleList):

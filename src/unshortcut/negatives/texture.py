@@ -33,5 +33,5 @@ class TextureSettings(OwnImageSettings):
         if self.copy is not None and self.count > 1:
             raise UsageError("texture.copy holds one texture an image; texture.count must be 1")
 
-    def maker(self, query: str) -> ViewTransform:
+    def transform(self, query: str) -> ViewTransform:
         return Textured(query, self.copy, self.patch)

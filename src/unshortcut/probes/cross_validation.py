@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.probes.matrices import Features, Labels, checked
+from unshortcut.probes.matrices import FeatureMatrix, Labels, checked
 from unshortcut.probes.solver import Basis, Problem, solve
 from unshortcut.randomness import generator
 
@@ -44,7 +44,7 @@ def stratified_folds(
 
 
 def held_out_hits(
-    features: Features, labels: Labels, folds: NDArray[np.int64]
+    features: FeatureMatrix, labels: Labels, folds: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """(N,): the share of repeats in which each image, while held out, was classified rightly.
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.probes.matrices import Features, Labels, accuracy, checked, checked_features
+from unshortcut.probes.matrices import FeatureMatrix, Labels, accuracy, checked, checked_features
 
 NEIGHBORS = (1, 5, 20, 200)
 TEMPERATURE = 0.07
@@ -19,9 +19,9 @@ BANK = 2**15
 
 
 def knn_accuracy(
-    train_features: Features,
+    train_features: FeatureMatrix,
     train_labels: Labels,
-    test_features: Features,
+    test_features: FeatureMatrix,
     test_labels: Labels,
     *,
     k: Sequence[int] = NEIGHBORS,
@@ -42,9 +42,9 @@ def knn_accuracy(
 
 
 def knn_predict(
-    train_features: Features,
+    train_features: FeatureMatrix,
     train_labels: Labels,
-    test_features: Features,
+    test_features: FeatureMatrix,
     *,
     k: Sequence[int] = NEIGHBORS,
     temperature: float = TEMPERATURE,
@@ -62,9 +62,9 @@ def knn_predict(
 
 
 def knn_votes(
-    train_features: Features,
+    train_features: FeatureMatrix,
     train_labels: Labels,
-    features: Features,
+    features: FeatureMatrix,
     *,
     k: int,
     classes: int,
@@ -82,7 +82,7 @@ def knn_votes(
 
 
 def choose_k(
-    features: Features,
+    features: FeatureMatrix,
     labels: Labels,
     *,
     k: Sequence[int] = NEIGHBORS,

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.probes.matrices import Features, Labeled, Labels, accuracy, checked
+from unshortcut.probes.matrices import FeatureMatrix, Labeled, Labels, accuracy, checked
 from unshortcut.probes.protocols import INIT_STD, MOCO
 from unshortcut.probes.solver import Basis, Problem, solve
 from unshortcut.randomness import generator, torch_generator
@@ -145,7 +145,7 @@ def linear_accuracy(
 
 
 def fit_linear(
-    features: Features,
+    features: FeatureMatrix,
     labels: Labels,
     *,
     classes: int | None = None,

@@ -7,14 +7,14 @@ from torch import Tensor
 
 from unshortcut.errors import RunError, UsageError
 
-Features = Tensor | NDArray[np.floating]
+FeatureMatrix = Tensor | NDArray[np.floating]
 """(N, D), any floating type; tensors may be on any device."""
 Labels = Tensor | NDArray[np.integer]
 """(N,), 0 to K - 1."""
-Labeled = tuple[Features, Labels]
+Labeled = tuple[FeatureMatrix, Labels]
 
 
-def checked_features(features: Features, name: str, *, copies: bool = False) -> Tensor:
+def checked_features(features: FeatureMatrix, name: str, *, copies: bool = False) -> Tensor:
     """Features as a tensor whose values are all finite; `name` is the set's, for the message.
 
     With `copies` they may also be (N, V, D).

@@ -33,7 +33,7 @@ class ProbeResult:
     chosen: dict[str, Any] = field(default_factory=dict)
     """Settings that were chosen on a held-out part of the training features."""
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The plain form for `result.json`."""
         scores = {}
         for name, score in self.scores.items():

@@ -5,12 +5,12 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from unshortcut.augmentations.augmentation import AUGMENTATIONS, AnyAugmentation, Augmentation
 from unshortcut.discovery import find_all
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD, AnyMethod, Training
+from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD, AnyMethod, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.models.encoder import EncoderSettings
-from unshortcut.augmentations.augmentation import AUGMENTATIONS, AnyAugmentation, Augmentation
 from unshortcut.views.plan import ViewPlan
 
 
@@ -95,7 +95,7 @@ class PaperRow(Strict):
     """The row of a paper that a recipe stands for."""
 
     where: str
-    figures: dict[str, float] = {}
+    metrics: dict[str, float] = {}
 
 
 class Recipe(Strict):
@@ -127,9 +127,11 @@ class Recipe(Strict):
         views = self.views
         return ViewPlan(self.method.view_transforms(), views.augmentations, views.overrides)
 
-    def training_context(self, images: int | None = None, classes: int | None = None) -> Training:
+    def training_context(
+        self, images: int | None = None, classes: int | None = None
+    ) -> TrainingContext:
         """What the method needs to know of the run, on data of so many images and classes."""
         views = self.views
-        return Training(
+        return TrainingContext(
             self.optimizer, self.schedule, self.seed, views.mean, views.std, images, classes
         )

@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from unshortcut.measuring.exhibits import Column
-from unshortcut.measurements.measurement import Metric
 from unshortcut.data.tree import IMAGE_EXTENSIONS
+from unshortcut.measurements.measurement import Metric
+from unshortcut.measuring.exhibits import Column
 
 DASH = "–"
 """Where there is no number."""
@@ -103,7 +103,7 @@ def shortened(name: str, most: int = 44) -> str:
 
 
 def _digits(metric: Metric) -> int:
-    """One more than matters: shares to 0.1 %, and numbers to three or four figures."""
+    """One more than matters: shares to 0.1 %, and numbers to three or four metrics."""
     if metric.percent:
         return _PERCENT_DIGITS
     sizes = [abs(one) for one in (metric.value, metric.low, metric.high) if one is not None]

@@ -39,9 +39,9 @@ class Report:
         """Write the page; it appears whole or not at all."""
         write_text(path, self.html())
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All numbers as plain values, for JSON."""
-        return self.findings.figures()
+        return self.findings.to_dict()
 
     def _repr_html_(self) -> str:
         # Apart from the notebook: neither's styles nor scripts reach the other.

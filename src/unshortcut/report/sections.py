@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from unshortcut.measuring.exhibits import MODEL, Exhibit, Plot, Table
 from unshortcut.auditing.findings import Entry, Findings
 from unshortcut.measurements.measurement import Measurement
+from unshortcut.measuring.exhibits import MODEL, Exhibit, Plot, Table
 from unshortcut.measuring.plots import model_colors
 from unshortcut.report.comparison import Row, notes_of, rows_of
 from unshortcut.report.environment import ENVIRONMENT

@@ -28,7 +28,7 @@ class Asked:
     transfers: Mapping[str, tuple[Data, Data]]
 
     def command(self) -> str:
-        """The command line, every default spelled out, without folders that only its owner knows."""
+        """The command line with every default written out, without private folders."""
         words = ["unshortcut", "reproduce", self.claim, "--data", shown(self.data)]
         words += ["--seeds", str(self.seeds), "--scale", self.scale]
         words += ["--recipe", shown_recipe(self.recipe)]

@@ -95,7 +95,7 @@ class Claim(ABC):
         """
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        """The paper's figures of a variant by measure, where it prints them."""
+        """The paper's metrics of a variant by measure, where it prints them."""
         return {}
 
     def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
@@ -105,12 +105,12 @@ class Claim(ABC):
         """
         return base
 
-    def read(self, variant: Variant, figures: Mapping[str, float]) -> Mapping[str, float]:
-        """The figures of a variant, by measure, out of all that were measured of its training.
+    def read(self, variant: Variant, metrics: Mapping[str, float]) -> Mapping[str, float]:
+        """The metrics of a variant, by measure, out of all that were measured of its training.
 
         Variants that differ in nothing but what is read of it share a training.
         """
-        return figures
+        return metrics
 
     def variants(
         self, scale: Scale, values: Mapping[str, Sequence[str]] | None = None

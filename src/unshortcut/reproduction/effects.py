@@ -1,7 +1,7 @@
 """Effects that a claim predicts: paired over seeds, with a 95 % interval and a verdict in words.
 
 A seed is one pair: all variants share its data order and first weights. An effect is a contrast,
-a weighted sum of the variants' figures, taken for each seed; its interval is Student's t over the
+a weighted sum of the variants' metrics, taken for each seed; its interval is Student's t over the
 seeds. What a verdict means:
 
 - *appears*: the interval lies on the predicted side of 0, or of what counts as nothing;
@@ -31,9 +31,9 @@ EQUAL = 2.0
 
 Sign = Literal[-1, 1]
 Figures = Mapping[str, Sequence[Mapping[str, float]]]
-"""By variant: for each seed, in the same order for all variants, figures by measure."""
+"""By variant: for each seed, in the same order for all variants, metrics by measure."""
 PaperFigures = Mapping[str, Mapping[str, float]]
-"""By variant: the paper's figures by measure, where it prints them."""
+"""By variant: the paper's metrics by measure, where it prints them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Finding:
     """None for one seed."""
     verdict: str
     paper: float | None = None
-    """The same contrast of the paper's figures."""
+    """The same contrast of the paper's metrics."""
 
     @property
     def mean(self) -> float:
@@ -75,15 +75,15 @@ class Effect(Protocol):
 
     @property
     def variants(self) -> Iterable[str]:
-        """Those whose figures it needs."""
+        """Those whose metrics it needs."""
         ...
 
-    def find(self, figures: Figures, paper: PaperFigures) -> Finding: ...
+    def find(self, metrics: Figures, paper: PaperFigures) -> Finding: ...
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A weighted sum of the variants' figures whose sign is predicted."""
+    """A weighted sum of the variants' metrics whose sign is predicted."""
 
     what: str
     measure: str
@@ -101,10 +101,10 @@ class Contrast:
     def variants(self) -> Iterable[str]:
         return self.weights
 
-    def find(self, figures: Figures, paper: PaperFigures) -> Finding:
-        seeds = len(next(iter(figures.values())))
+    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
+        seeds = len(next(iter(metrics.values())))
         values = tuple(
-            sum(weight * figures[v][seed][self.measure] for v, weight in self.weights.items())
+            sum(weight * metrics[v][seed][self.measure] for v, weight in self.weights.items())
             for seed in range(seeds)
         )
         interval = t_interval(values)
@@ -141,16 +141,16 @@ class Peak:
     def variants(self) -> Iterable[str]:
         return (self.base, *self.others)
 
-    def find(self, figures: Figures, paper: PaperFigures) -> Finding:
+    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
         means = {
-            variant: statistics.fmean(one[self.measure] for one in figures[variant])
+            variant: statistics.fmean(one[self.measure] for one in metrics[variant])
             for variant in self.variants
         }
         best = max(self.others, key=means.__getitem__)
         highest = best if means[best] > means[self.base] else self.base
         printed = {v: paper[v][self.measure] for v in self.variants if self.measure in paper[v]}
         gain = max(printed.values()) - printed[self.base] if self.base in printed else None
-        found = difference(self.measure, best, self.base, 1, paper=gain).find(figures, paper)
+        found = difference(self.measure, best, self.base, 1, paper=gain).find(metrics, paper)
         verdict = f"{found.verdict}, the best chosen after the fact; highest at {highest}"
         return replace(found, what=f"best - {self.base}", verdict=verdict)
 
@@ -168,12 +168,12 @@ class WonBack:
     def variants(self) -> Iterable[str]:
         return (self.full, self.lost, self.variant)
 
-    def find(self, figures: Figures, paper: PaperFigures) -> Finding:
-        loss = difference(self.measure, self.full, self.lost, 1).find(figures, paper)
-        gain = difference(self.measure, self.variant, self.lost, 1).find(figures, paper)
+    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
+        loss = difference(self.measure, self.full, self.lost, 1).find(metrics, paper)
+        gain = difference(self.measure, self.variant, self.lost, 1).find(metrics, paper)
         half = {self.variant: 1.0, self.full: -0.5, self.lost: -0.5}
         found = Contrast("won back minus half of the loss", self.measure, half, 1)
-        finding = found.find(figures, paper)
+        finding = found.find(metrics, paper)
         if loss.verdict not in ("appears", _one_seed(True)):
             return replace(finding, verdict="does not apply: the loss does not appear")
         share = f"{100 * gain.mean / loss.mean:.0f} % of the loss won back"

@@ -30,7 +30,7 @@ class Experiment:
     measure: Callable[[Training], dict[str, float]]
     scale: Scale
     console: Console
-    figures: dict[str, dict[str, float]] = field(default_factory=dict)
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
     """Of every training that is measured, by its key."""
     trained: int = 0
     """How many this command trained."""
@@ -58,7 +58,7 @@ class Experiment:
                 require_same(training.run, training.recipe)
             else:
                 self._train(training)
-            self.figures[training.key] = self.measure(training)
+            self.metrics[training.key] = self.measure(training)
         return True
 
     def _train(self, training: Training) -> None:

@@ -1,4 +1,4 @@
-"""What a measurement is: it turns a trained run into figures, which are kept beside the run."""
+"""What a measurement is: it turns a trained run into metrics, which are kept beside the run."""
 
 import hashlib
 import json
@@ -17,26 +17,26 @@ class Measure(ABC):
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
-    """Raised when the same run and settings would give other figures."""
+    """Raised when the same run and settings would give other metrics."""
     uses: ClassVar[tuple[str, ...]] = ()
     """Which of the data that a user adds it looks at: `tests`, `transfers`."""
 
     @abstractmethod
     def depends(self, evaluation: Evaluation) -> dict[str, Any]:
-        """All that the figures depend on besides the run, as plain values.
+        """All that the metrics depend on besides the run, as plain values.
 
         Raises `UsageError` where the data do not allow the measurement; nothing is trained then.
         """
 
     @abstractmethod
     def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
-        """The figures of a run."""
+        """The metrics of a run."""
 
 
 def measured(
     training: Training, measure: Measure, depends: Mapping[str, Any], evaluation: Evaluation
 ) -> dict[str, float]:
-    """The figures of a finished training: taken now, or by an earlier command.
+    """The metrics of a finished training: taken now, or by an earlier command.
 
     `depends` is what `measure.depends(evaluation)` says, which takes a while on large data.
     """
@@ -44,10 +44,10 @@ def measured(
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
     path = training.folder / "measurements" / f"{measure.name}-{digest}.json"
     try:
-        known: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+        known: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["metrics"]
         return known
     except (OSError, ValueError, KeyError):
-        figures = measure.take(training.run.path, evaluation)
+        metrics = measure.take(training.run.path, evaluation)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, {"depends": key, "figures": figures})
-    return figures
+    write_json(path, {"depends": key, "metrics": metrics})
+    return metrics

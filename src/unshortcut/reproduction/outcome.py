@@ -13,7 +13,7 @@ from unshortcut.reproduction.trainings import Training
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A claim with the figures of its variants."""
+    """A claim with the metrics of its variants."""
 
     claim: Claim
     asked: Asked
@@ -21,15 +21,15 @@ class Reproduction:
     """Holds `result.json` and `plot.png`."""
     variants: Sequence[Variant]
     trainings: Sequence[Training]
-    figures: dict[str, list[dict[str, float]]]
-    """By variant: for each seed, figures by measure."""
+    metrics: dict[str, list[dict[str, float]]]
+    """By variant: for each seed, metrics by measure."""
     trained: int
     """Trainings that were not there before."""
 
     @cached_property
     def columns(self) -> list[Column]:
         """The claim's columns that were measured, then the data that the user added."""
-        measured = set.intersection(*(set(one) for seeds in self.figures.values() for one in seeds))
+        measured = set.intersection(*(set(one) for seeds in self.metrics.values() for one in seeds))
         known = {column.measure for column in self.claim.columns}
         given = [*self.asked.tests, *self.asked.transfers]
         added = [Column(name, name) for name in given if name not in known]
@@ -41,11 +41,11 @@ class Reproduction:
         measured = {column.measure for column in self.columns}
         paper = {variant.label: self.claim.paper(variant.values) for variant in self.variants}
         return [
-            effect.find(self.figures, paper)
+            effect.find(self.metrics, paper)
             for effect in self.claim.effects(self.variants)
-            if effect.measure in measured and self.figures.keys() >= set(effect.variants)
+            if effect.measure in measured and self.metrics.keys() >= set(effect.variants)
         ]
 
     def values(self, variant: Variant, column: Column) -> list[float]:
-        """The figures of a variant, one a seed."""
-        return [one[column.measure] for one in self.figures[variant.label]]
+        """The metrics of a variant, one a seed."""
+        return [one[column.measure] for one in self.metrics[variant.label]]

@@ -39,6 +39,6 @@ def _variant(outcome: Reproduction, variant: Variant) -> dict[str, Any]:
         "changes": list(variant.changes),
         "trainings": [training.key for training in own],
         "seconds": [None if t.seconds is None else round(t.seconds, 1) for t in own],
-        "figures": outcome.figures[variant.label],
+        "metrics": outcome.metrics[variant.label],
         "paper": dict(outcome.claim.paper(variant.values)),
     }

@@ -100,13 +100,13 @@ def reproduce(
 
     experiment = Experiment(_distinct(trainings), measure_all, scale, console)
     experiment.run()
-    figures: dict[str, list[dict[str, float]]] = {variant.label: [] for variant in variants}
+    metrics: dict[str, list[dict[str, float]]] = {variant.label: [] for variant in variants}
     for training, variant in zip(trainings, variants * seeds, strict=True):
-        found = chosen.read(variant, experiment.figures[training.key])
-        figures[variant.label].append(dict(found))
+        found = chosen.read(variant, experiment.metrics[training.key])
+        metrics[variant.label].append(dict(found))
     folder = Path(out) if out is not None else Path("reproduce") / chosen.name
     folder.mkdir(parents=True, exist_ok=True)
-    outcome = Reproduction(chosen, asked, folder, variants, trainings, figures, experiment.trained)
+    outcome = Reproduction(chosen, asked, folder, variants, trainings, metrics, experiment.trained)
     plot(outcome, folder / PLOT_FILE)
     write_record(outcome, folder / RESULT_FILE)
     print_tables(outcome)

@@ -1,4 +1,4 @@
-"""The tables of a reproduction for people: figures beside the paper's, effects with verdicts."""
+"""The tables of a reproduction for people: metrics beside the paper's, effects with verdicts."""
 
 import statistics
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _WIDE = 160
 
 
 def print_tables(outcome: Reproduction) -> None:
-    """Print figures, effects and notes."""
+    """Print metrics, effects and notes."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDE)

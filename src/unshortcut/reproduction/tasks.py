@@ -27,7 +27,7 @@ class Task:
     """By the name of the figure."""
 
     def depends(self) -> dict[str, Any]:
-        """What the figures depend on besides the encoder, as plain values."""
+        """What the metrics depend on besides the encoder, as plain values."""
         tests = {name: source.fingerprint() for name, source in self.tests.items()}
         return {"kind": self.kind, "train": self.train.fingerprint(), "tests": tests}
 

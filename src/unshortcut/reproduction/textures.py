@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from unshortcut.arrays import ImageArray
 from unshortcut.build.operations.texture import Texture
-from unshortcut.data.source import Array, ArrayImage, BadImageError, ImageSource
+from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import atomic_open, cache_folder
 from unshortcut.progress import bar
@@ -26,7 +27,7 @@ _VERSION = 1  # raised when the same images would give other textures
 class Textures(ImageSource):
     """Texture images in memory, with the labels of the images that they were made of."""
 
-    def __init__(self, origin: ImageSource, indices: NDArray[np.int64], arrays: Array) -> None:
+    def __init__(self, origin: ImageSource, indices: NDArray[np.int64], arrays: ImageArray) -> None:
         self.origin = origin
         self.indices = indices
         self.arrays = arrays
@@ -79,8 +80,8 @@ def stratified(labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 def _make(
     source: ImageSource, indices: NDArray[np.int64], console: Console
-) -> tuple[NDArray[np.int64], Array]:
-    made: dict[int, Array] = {}
+) -> tuple[NDArray[np.int64], ImageArray]:
+    made: dict[int, ImageArray] = {}
     with bar(console, "textures of the test images", unit="images") as tell:
         for place, index in enumerate(indices.tolist()):
             with suppress(BadImageError):
@@ -91,14 +92,14 @@ def _make(
     return np.array(list(made), dtype=np.int64), np.stack(list(made.values()))
 
 
-def _texture(source: ImageSource, index: int) -> Array:
+def _texture(source: ImageSource, index: int) -> ImageArray:
     first, image = source.image(0), source.image(index)
     side = min(first.height, first.width, SIDE)
     patch = min(PATCH, round(PATCH / SIDE * min(image.height, image.width)))
     return Texture(side, max(1, patch)).apply(image.pixels(), generator("textures", index))
 
 
-def _read(path: Path) -> tuple[NDArray[np.int64], Array] | None:
+def _read(path: Path) -> tuple[NDArray[np.int64], ImageArray] | None:
     try:
         with np.load(path, allow_pickle=False) as stored:
             return stored["indices"], stored["arrays"]

@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from unshortcut.spaces.advice_plot import draw_accuracies
-from unshortcut.spaces.choice import Candidate, Choice, Standing, choose
-from unshortcut.spaces.representations import Representations
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.models.card import WEIGHTS_FILE
 from unshortcut.probes.cross_validation import held_out_hits, stratified_folds
 from unshortcut.probes.run import Data
-from unshortcut.spaces.subsets import subsets_of
 from unshortcut.progress import bar
 from unshortcut.result import RESULT_FILE, write_result
-from unshortcut.training.exporting import export
+from unshortcut.spaces.advice_plot import draw_accuracies
+from unshortcut.spaces.choice import Candidate, Choice, Standing, choose
 from unshortcut.spaces.loading import save_spaces
+from unshortcut.spaces.representations import Representations
+from unshortcut.spaces.subsets import subsets_of
+from unshortcut.training.exporting import export
 
 BACKBONE = "backbone"
 PICTURE_FILE = "advice.png"
@@ -107,7 +107,7 @@ class Advice:
         everything = (self.choice.own, *self.choice.subsets)
         return all(standing.interval[0] <= self.guessing for standing in everything)
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON; accuracies in percent."""
         rows = {
             one.name: {
@@ -210,7 +210,8 @@ def usable(
         )
     if alone := [name for name, count in named.items() if count == 1]:
         warnings.warn(
-            f"left out, as their only image cannot be held out and learned from: {', '.join(alone)}",
+            "left out because their only image cannot be both held out and learned from: "
+            + ", ".join(alone),
             stacklevel=3,
         )
     kept = counts[labels] > 1
@@ -237,7 +238,7 @@ def _write(advice: Advice, run: str | Path, data: Data, out: Path) -> None:
     write_result(
         out / RESULT_FILE,
         "advise",
-        figures=advice.figures(),
+        metrics=advice.to_dict(),
         seed=advice.seed,
         data=named,
         model=str(run),

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from unshortcut.spaces.subsets import Subset
+from unshortcut.spaces.subsets import SpaceSubset
 
 Verdict = Literal["own", "better", "worse", "not told apart"]
 
@@ -35,7 +35,7 @@ class Candidate:
     """A representation, and what cross-validation found."""
 
     name: str
-    spaces: Subset | None
+    spaces: SpaceSubset | None
     """None: the backbone."""
     dim: int
     hits: NDArray[np.float64]

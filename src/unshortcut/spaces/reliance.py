@@ -20,16 +20,16 @@ import torch
 from numpy.typing import NDArray
 from rich.console import Console
 
-from unshortcut.spaces.reliance_plot import draw_reliance
-from unshortcut.measuring.subjects.models import Model, load_with_spaces
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import write_text
+from unshortcut.measuring.subjects.models import Model, load_with_spaces
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.bench import Data, bench
 from unshortcut.probes.features import Features
 from unshortcut.probes.linear import LinearProbe, fit_linear
+from unshortcut.spaces.reliance_plot import draw_reliance
 from unshortcut.spaces.subsets import columns, required_spaces
 from unshortcut.views.evaluation import EvaluationView
 
@@ -96,7 +96,7 @@ class Reliance:
         """(M,), in bits. Their mean is below `entropy` where images differ in what they rely on."""
         return entropy_bits(self.shares)
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; classes without a correct prediction are left out."""
         rows = {
             name: {
@@ -130,12 +130,12 @@ class SpaceReliance:
     spaces: tuple[str, ...]
     tests: dict[str, Reliance]
 
-    def figures(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All but the single images as plain values, for JSON."""
         return {
             "spaces": list(self.spaces),
             "max_entropy_bits": float(np.log2(len(self.spaces))),
-            "tests": {name: test.figures() for name, test in self.tests.items()},
+            "tests": {name: test.to_dict() for name, test in self.tests.items()},
         }
 
     def write_images(self, path: str | Path) -> None:

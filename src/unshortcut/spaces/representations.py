@@ -11,8 +11,8 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.models.load import load_model
 from unshortcut.probes.bench import features_of
-from unshortcut.spaces.subsets import Subset, columns, required_spaces, subsets_of
 from unshortcut.spaces.loading import load_spaces
+from unshortcut.spaces.subsets import SpaceSubset, columns, required_spaces, subsets_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Representations:
 
     labels: NDArray[np.int64]
     """(N,)"""
-    spaces: Subset
+    spaces: SpaceSubset
     of_spaces: NDArray[np.float32]
     """(N, S * W)"""
     of_backbone: NDArray[np.float32] | None
@@ -45,12 +45,12 @@ class Representations:
         return cls(found.required_labels(), spaces, found.values, backbone)
 
     @property
-    def asked(self) -> list[Subset | None]:
+    def asked(self) -> list[SpaceSubset | None]:
         """The run's own representation, then the subsets to compare with it."""
         own = self.spaces if self.of_backbone is None else None
         return [own, *(subset for subset in subsets_of(self.spaces) if subset != own)]
 
-    def features(self, subset: Subset | None) -> NDArray[np.float32]:
+    def features(self, subset: SpaceSubset | None) -> NDArray[np.float32]:
         if subset is not None:
             chosen = columns(self.spaces, subset, self.of_spaces.shape[1])
             return self.of_spaces[:, chosen.numpy()]

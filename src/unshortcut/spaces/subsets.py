@@ -21,7 +21,7 @@ from unshortcut.probes.bench import Data, Model, bench
 from unshortcut.probes.features import Features
 from unshortcut.probes.probe import PROBES, Extract, Probe, ProbeResult
 
-Subset = tuple[str, ...]
+SpaceSubset = tuple[str, ...]
 """Names of spaces, in the model's order."""
 
 EACH = "each"
@@ -39,7 +39,7 @@ def probe_spaces(
     console: Console | None = None,
     workers: int = 0,
     **settings: Any,
-) -> dict[Subset, ProbeResult]:
+) -> dict[SpaceSubset, ProbeResult]:
     """How well a readout does on subsets of the spaces, in the order of `subsets_of`.
 
     Args:
@@ -68,7 +68,7 @@ def probe_spaces(
 
 def subsets_of(
     spaces: Sequence[str], which: str | Sequence[str | Sequence[str]] = EACH
-) -> list[Subset]:
+) -> list[SpaceSubset]:
     """Subsets of spaces, the small ones first.
 
     `each` gives every one of up to four spaces' subsets; of more spaces each alone, the first
@@ -93,7 +93,7 @@ def subsets_of(
     return sorted(dict.fromkeys(found), key=len)
 
 
-def ordered(spaces: Sequence[str], names: Sequence[str]) -> Subset:
+def ordered(spaces: Sequence[str], names: Sequence[str]) -> SpaceSubset:
     """Some spaces in the order of all, each once; `UsageError` for one that is not there."""
     names = [name.strip() for name in names]
     for name in names:
@@ -104,7 +104,7 @@ def ordered(spaces: Sequence[str], names: Sequence[str]) -> Subset:
     return tuple(space for space in spaces if space in names)
 
 
-def required_spaces(model: LoadedModel) -> Subset:
+def required_spaces(model: LoadedModel) -> SpaceSubset:
     """The spaces of a model, or a `UsageError`."""
     if model.spaces is None:
         raise UsageError(
@@ -140,7 +140,7 @@ def columns(spaces: Sequence[str], subset: Sequence[str], width: int) -> Tensor:
     return blocks[[spaces.index(space) for space in subset]].flatten()
 
 
-def _sliced(extract: Extract, spaces: Subset, subset: Subset) -> Extract:
+def _sliced(extract: Extract, spaces: SpaceSubset, subset: SpaceSubset) -> Extract:
     def extract_subset(source: ImageSource, name: str) -> Features:
         full = extract(source, name)
         wanted = columns(spaces, subset, full.values.shape[1]).numpy()

@@ -19,14 +19,14 @@ def show(
     *,
     sets: Iterable[str] = (),
     images: int = 6,
-    draws: int = 3,
+    samples: int = 3,
 ) -> PillowImage.Image:
     """Images of a data set with every named view of them; written to `out` where that is given."""
     settings = load_recipe(recipe, sets)
     if out is not None and Path(out).suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
         raise UsageError(f"--out wants a picture such as sheet.png, got '{out}'")
     page = view_sheet(
-        open_data(data), settings.view_plan(), settings.seed, images=images, draws=draws
+        open_data(data), settings.view_plan(), settings.seed, images=images, samples=samples
     )
     if out is not None:
         Path(out).parent.mkdir(parents=True, exist_ok=True)

@@ -14,13 +14,13 @@ _README = """\
 A run of unshortcut. What lies here:
   recipe.yaml            the recipe as run, every setting spelled out
   run.json               data, versions, commit, devices
-  log.jsonl              one JSON object a logged step: loss, rate, spread, kNN accuracy, speed
+  log.jsonl              one JSON object per logged step: loss, lr, embedding std, kNN, speed
   tensorboard/           the same for TensorBoard
   views.png              an image and the views that the method saw of it
   checkpoint.ckpt        the state to resume from
   skipped.jsonl          images that could not be read, with the reason (only if there are any)
   encoder.safetensors    the trained encoder, with its card encoder.json (when finished)
-  result.json            the final figures (when finished)
+  result.json            the final metrics (when finished)
 A loss that rises at first is normal for a queue of negatives: the queue fills with harder ones.
 """
 

@@ -19,11 +19,11 @@ from unshortcut.training.checkpoint import after_step
 from unshortcut.training.folder import RunFolder
 
 COLLAPSED = 0.1
-"""A spread below this counts as collapse."""
+"""A embedding_std below this counts as collapse."""
 
 
-def spread(embeddings: Tensor) -> float:
-    """How far unit embeddings (N, D) spread: 1 evenly over the sphere, 0 all in one point."""
+def embedding_std(embeddings: Tensor) -> float:
+    """Mean std of unit embeddings (N, D) times √D: 1 for an even sphere, 0 for a single point."""
     return float(embeddings.float().std(dim=0).mean() * math.sqrt(embeddings.shape[1]))
 
 
@@ -35,10 +35,10 @@ class RunLog:
         _keep_until(folder.log, from_step)
         self._writer = SummaryWriter(str(folder.tensorboard), purge_step=from_step + 1)
 
-    def write(self, step: int, figures: dict[str, float]) -> None:
+    def write(self, step: int, metrics: dict[str, float]) -> None:
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"step": step, **figures}) + "\n")
-        for name, value in figures.items():
+            file.write(json.dumps({"step": step, **metrics}) + "\n")
+        for name, value in metrics.items():
             self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
@@ -91,16 +91,16 @@ class Watching(Callback):
         regular = after_step(trainer, batch_idx) and trainer.global_step % self.every == 0
         if not self.run_log or not (last or regular):
             return
-        figures = {
+        metrics = {
             "epoch": trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches,
             "loss": float(step.loss.detach()),
             "lr": trainer.optimizers[0].param_groups[0]["lr"],
-            "spread": spread(step.embeddings),
-            **{name: float(value) for name, value in step.figures.items()},
+            "embedding_std": embedding_std(step.embeddings),
+            **{name: float(value) for name, value in step.metrics.items()},
             "images_per_second": self._speed(),
         }
-        self._warn_of_collapse(figures["spread"], trainer.global_step)
-        self.run_log.write(trainer.global_step, figures)
+        self._warn_of_collapse(metrics["embedding_std"], trainer.global_step)
+        self.run_log.write(trainer.global_step, metrics)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.world_size > 1:
@@ -131,7 +131,7 @@ class Watching(Callback):
         if value < COLLAPSED and not self._warned:
             self._warned = True
             warnings.warn(
-                f"the embedding has collapsed: its spread is {value:.3f} at step {step}, where "
+                f"the embedding has collapsed: its std is {value:.3f} at step {step}, where "
                 "1 is even and 0 a single point. Try a lower learning rate, or a warm-up.",
                 stacklevel=2,
             )

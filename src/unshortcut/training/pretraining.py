@@ -40,7 +40,7 @@ class Run:
     """A finished run."""
 
     folder: Path
-    figures: dict[str, float]
+    metrics: dict[str, float]
 
     def model(self) -> LoadedModel:
         """The trained encoder, ready to be asked for features."""
@@ -127,17 +127,17 @@ def pretrain(
     knn = fit(settings, method, usable, knn_images, folder, machine, console, f"{command} --resume")
     if not leads:
         return Run(folder.path, {})
-    figures = _final_figures(folder, knn, method)
+    metrics = _final_metrics(folder, knn, method)
     save_encoder(method.encoder, card_of(method, settings), folder.weights)
     write_result(
         folder.result,
         "pretrain",
-        figures=figures,
+        metrics=metrics,
         seed=settings.seed,
         data=about["data"],
         model=folder.path.name,
     )
-    return Run(folder.path, figures)
+    return Run(folder.path, metrics)
 
 
 def build_method(
@@ -237,15 +237,15 @@ def _open_folder(
         console.print("the run has no checkpoint yet; it starts from its beginning")
 
 
-def _final_figures(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> dict[str, float]:
+def _final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> dict[str, float]:
     entries = read_log(folder.log)
-    figures: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     for entry in entries:
-        figures |= {key: entry[key] for key in ("loss", "spread", "knn") if key in entry}
+        metrics |= {key: entry[key] for key in ("loss", "embedding_std", "knn") if key in entry}
     if knn is not None:
         # A run that was killed after its last step has not measured yet.
-        figures["knn"] = knn.measure(method) if knn.accuracy is None else knn.accuracy
-    return figures
+        metrics["knn"] = knn.measure(method) if knn.accuracy is None else knn.accuracy
+    return metrics
 
 
 def card_of(method: Method, recipe: Recipe) -> Card:

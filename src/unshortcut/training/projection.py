@@ -1,4 +1,4 @@
-"""The embedding of a run: encoder and head together, the space where its objective works."""
+"""The embedding of a run: encoder and head together, the space where its loss works."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Augmentations, the makers of named views, and the plan that puts them together."""
+"""Augmentations, the transforms of named views, and the plan that puts them together."""

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from unshortcut.data.source import Image
-from unshortcut.augmentations.augmentation import Array, Pipeline
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.augmentations.center_crop import CenterCrop
 from unshortcut.augmentations.resize import Resize
+from unshortcut.data.source import Image
 
 
 @dataclass(frozen=True)
@@ -16,13 +17,13 @@ class WholeView:
 
     def __call__(
         self, image: Image, identity: str, seed: int, epoch: int, index: int
-    ) -> dict[str, Array]:
+    ) -> dict[str, ImageArray]:
         """One view, called `image`; the key plays no part."""
         if (image.height, image.width) == (self.size, self.size):
             return {"image": image.pixels()}
         pipeline = Pipeline([Resize((self.size, self.size))])
-        draws = pipeline.sample(None, image.height, image.width)  # type: ignore[arg-type]
-        return {"image": pipeline.apply(image.pixels(pipeline.shrink(draws)), draws)}
+        sampled = pipeline.sample(None, image.height, image.width)  # type: ignore[arg-type]
+        return {"image": pipeline.apply(image.pixels(pipeline.shrink(sampled)), sampled)}
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class EvaluationView:
 
     def __call__(
         self, image: Image, identity: str, seed: int, epoch: int, index: int
-    ) -> dict[str, Array]:
+    ) -> dict[str, ImageArray]:
         """One view, called `image`; the key plays no part."""
         pipeline = Pipeline([Resize(round(self.size / self.crop_share)), CenterCrop(self.size)])
-        draws = pipeline.sample(None, image.height, image.width)  # type: ignore[arg-type]
-        return {"image": pipeline.apply(image.pixels(pipeline.shrink(draws)), draws)}
+        sampled = pipeline.sample(None, image.height, image.width)  # type: ignore[arg-type]
+        return {"image": pipeline.apply(image.pixels(pipeline.shrink(sampled)), sampled)}

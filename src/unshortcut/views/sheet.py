@@ -6,10 +6,10 @@ import numpy as np
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.errors import RunError
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array
 from unshortcut.views.plan import ViewPlan
 
 _GAP, _TITLE = 6, 22
@@ -18,18 +18,18 @@ _BACKGROUND, _INK = (255, 255, 255), (40, 40, 40)
 
 
 def view_sheet(
-    source: ImageSource, plan: ViewPlan, seed: int, *, images: int = 6, draws: int = 3
+    source: ImageSource, plan: ViewPlan, seed: int, *, images: int = 6, samples: int = 3
 ) -> PillowImage.Image:
-    """A row an image: the image itself, then every view of the plan, `draws` times.
+    """A row an image: the image itself, then every view of the plan, `samples` times.
 
     Images that cannot be read are passed over, unless none of many can.
     """
-    rows: list[list[Array]] = []
+    rows: list[list[ImageArray]] = []
     titles = ["image"]
     reason = BadImageError("there are no images")
     for index in generator(seed, "sheet").permutation(len(source))[: images + _PASSED_OVER]:
         try:
-            titles, row = _row(source, plan, seed, int(index), draws)
+            titles, row = _row(source, plan, seed, int(index), samples)
         except BadImageError as error:
             reason = error
             continue
@@ -42,11 +42,11 @@ def view_sheet(
 
 
 def _row(
-    source: ImageSource, plan: ViewPlan, seed: int, index: int, draws: int
-) -> tuple[list[str], list[Array]]:
+    source: ImageSource, plan: ViewPlan, seed: int, index: int, samples: int
+) -> tuple[list[str], list[ImageArray]]:
     image = source.image(index)
     titles, row = ["image"], [image.pixels()]
-    for epoch in range(draws):
+    for epoch in range(samples):
         views = plan(image, source.identity(index), seed, epoch, index)
         titles += list(views)
         row += list(views.values())
@@ -54,7 +54,7 @@ def _row(
 
 
 def sheet(
-    rows: Sequence[Sequence[Array]],
+    rows: Sequence[Sequence[ImageArray]],
     titles: Sequence[str],
     row_titles: Sequence[str] = (),
     *,
@@ -82,7 +82,7 @@ def sheet(
     return page
 
 
-def _fit(image: Array, side: int) -> PillowImage.Image:
+def _fit(image: ImageArray, side: int) -> PillowImage.Image:
     picture = PillowImage.fromarray(np.ascontiguousarray(image))
     scale = side / max(picture.size)
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))

@@ -1,7 +1,7 @@
-"""How one named view is made: a maker draws its parameters, then makes the view.
+"""How one named view is made: a transform sampled its parameters, then makes the view.
 
 Drawing comes first for all views of an image, so that the image is decoded once, no finer than
-the views need, and so that a view may share draws with another.
+the views need, and so that a view may share sampled with another.
 """
 
 from abc import ABC, abstractmethod
@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline
 from unshortcut.data.copies import open_beside, open_copy
 from unshortcut.data.source import Image
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array, Augmentation, Pipeline
 
 
 @dataclass
@@ -26,34 +27,34 @@ class ViewContext:
     identity: str
     """What names the image in its data set: the key to what lies beside it."""
     key: tuple[int, int, int] = (0, 0, 0)
-    """(seed, epoch, index): with a view's name, the key of its draws."""
+    """(seed, epoch, index): with a view's name, the key of its sampled."""
     pipelines: Mapping[str, Pipeline] = field(default_factory=dict)
     """The augmentations of each view."""
-    draws: dict[str, Any] = field(default_factory=dict)
+    sampled: dict[str, Any] = field(default_factory=dict)
     """Draws of the views named so far, in the order of the plan."""
-    views: dict[str, Array] = field(default_factory=dict)
+    views: dict[str, ImageArray] = field(default_factory=dict)
     """Views made so far, uint8 (h, w, 3)."""
     shrink: float = 1.0
-    _pixels: dict[str | None, Array] = field(default_factory=dict)
+    _pixels: dict[str | None, ImageArray] = field(default_factory=dict)
     _trails: list["_Trail"] = field(default_factory=list)
 
     def generator(self, view: str) -> np.random.Generator:
-        """The numbers that the draws of a view come from, from their beginning."""
+        """The numbers that the sampled of a view come from, from their beginning."""
         return generator(*self.key, view)
 
-    def pixels(self, copy: str | None = None) -> Array:
+    def pixels(self, copy: str | None = None) -> ImageArray:
         """The decoded image, or its copy in another data set; each is decoded once."""
         if copy not in self._pixels:
             self._pixels[copy] = self._open(copy).pixels(self.shrink)
         return self._pixels[copy]
 
-    def apply(self, pipeline: Pipeline, draws: Sequence[Any]) -> Array:
+    def apply(self, pipeline: Pipeline, sampled: Sequence[Any]) -> ImageArray:
         """The image through a pipeline, uint8 (h, w, 3).
 
         What another view began with too, the same crop say, is not done again.
         """
-        copy = pipeline.copy(draws)
-        steps = list(zip(pipeline.augmentations, draws, strict=True))
+        copy = pipeline.copy(sampled)
+        steps = list(zip(pipeline.augmentations, sampled, strict=True))
         trail = _Trail(copy, [], [])
         for known in self._trails:
             begun = known.begun_alike(copy, steps)
@@ -75,11 +76,11 @@ class ViewContext:
 
 @dataclass(frozen=True)
 class _Trail:
-    """How a view was made: the image or copy, augmentations and draws, what each step gave."""
+    """How a view was made: the image or copy, augmentations and sampled, what each step gave."""
 
     copy: str | None
     steps: list[tuple[Augmentation, Any]]
-    results: list[Array]
+    results: list[ImageArray]
 
     def begun_alike(self, copy: str | None, steps: Sequence[tuple[Augmentation, Any]]) -> int:
         """How many first steps are the same."""
@@ -100,22 +101,24 @@ class ViewTransform(ABC):
     """Whether the view goes through augmentations that a recipe may override."""
 
     @abstractmethod
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> Any:
-        """Parameters of the view; `context.draws` holds those of the views before it."""
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> Any:
+        """Parameters of the view; `context.sampled` holds those of the views before it."""
 
     @abstractmethod
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: Any) -> Array:
+    def apply(self, context: ViewContext, pipeline: Pipeline, sampled: Any) -> ImageArray:
         """The view, uint8 (h, w, 3); `context.views` holds the views before it."""
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
         """Refuse augmentations from which the view cannot be made; `pipelines` are by view."""
         return
 
-    def tell(self, context: ViewContext, pipeline: Pipeline, draws: Any) -> NDArray[np.bool_] | None:
+    def metadata(
+        self, context: ViewContext, pipeline: Pipeline, sampled: Any
+    ) -> NDArray[np.bool_] | None:
         """(k,) answers that a method may ask for, once all views are drawn."""
         return None
 
-    def shrink(self, pipeline: Pipeline, draws: Any) -> float:
+    def shrink(self, pipeline: Pipeline, sampled: Any) -> float:
         """How much smaller than full size the image may be decoded for this view."""
         return 1.0
 

@@ -4,11 +4,11 @@ import pytest
 
 from tests.measuring.made import arrays
 from tests.measuring.planted import deciding, reader
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Note, Table
+from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measurements.coarse import Coarse
 from unshortcut.measurements.coarse.accuracy import CoarseClass, CoarseResult
-from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import Note, Table
 
 HEAD = ("beagle", "pug", "tabby", "van")
 HIERARCHY = {"beagle": "dog", "pug": "dog", "tabby": "cat"}

@@ -7,14 +7,14 @@ import pytest
 
 from tests.measuring.made import arrays
 from tests.measuring.planted import planted, reader
-from unshortcut.measuring.exhibits import Note, Plot, Table
+from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measurements.confidence import Confidence
 from unshortcut.measurements.confidence.certainty import (
     ConfidenceResult,
     confidence_of,
     where_all_are_right,
 )
-from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.measuring.exhibits import Note, Plot, Table
 
 NAMES = ("cat", "dog", "<b>eel</b>")
 
@@ -26,9 +26,9 @@ def _nothing(done: int, total: int) -> None:
 def _result(
     probabilities: list[list[float]], labels: list[int], **changes: object
 ) -> ConfidenceResult:
-    facts: dict[str, object] = {"total": 9, "outputs": 3, "kind": "head"} | changes
-    index = facts.pop("index", np.arange(len(labels)))
-    return confidence_of(np.array(probabilities), np.array(labels), index, **facts)  # type: ignore[arg-type]
+    metadata: dict[str, object] = {"total": 9, "outputs": 3, "kind": "head"} | changes
+    index = metadata.pop("index", np.arange(len(labels)))
+    return confidence_of(np.array(probabilities), np.array(labels), index, **metadata)  # type: ignore[arg-type]
 
 
 def test_a_model_is_measured_on_its_images() -> None:

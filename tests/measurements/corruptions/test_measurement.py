@@ -9,14 +9,14 @@ import pytest
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
+from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
+from unshortcut.measurements.corruptions import Corruptions
+from unshortcut.measurements.corruptions.accuracy import Conditions, CorruptionsResult
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
-from unshortcut.measurements.corruptions import Corruptions
-from unshortcut.measurements.corruptions.accuracy import Conditions, CorruptionsResult
-from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
 from unshortcut.randomness import generator
 
 CLASSES = ("bright", "dark")

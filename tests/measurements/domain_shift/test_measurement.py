@@ -7,14 +7,14 @@ import pytest
 
 from tests.measuring.made import arrays
 from tests.measuring.planted import deciding, planted, reader
+from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.data.source import ImageSource
+from unshortcut.measurements.domain_shift import DomainShift
+from unshortcut.measurements.domain_shift.accuracy import EXAMPLES, DomainShiftResult
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.statistics import wilson
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
-from unshortcut.measurements.domain_shift import DomainShift
-from unshortcut.measurements.domain_shift.accuracy import EXAMPLES, DomainShiftResult
-from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.data.source import ImageSource
 
 HEAD = ("cat", "dog", "eel", "fox")
 

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.exhibits import Pictures, Plot, Table
-from unshortcut.measurements.frequency import Frequency
-from unshortcut.measurements.frequency.response import FrequencyResult, Pass, crossing
 from unshortcut.auditing.result_cache import from_json, plain_values, to_json
 from unshortcut.data.source import ImageSource
+from unshortcut.measurements.frequency import Frequency
+from unshortcut.measurements.frequency.response import FrequencyResult, Pass, crossing
+from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.exhibits import Pictures, Plot, Table
 
 SIDE = 32
 

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
+from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.data.source import ImageSource
+from unshortcut.measurements.invariance import Invariance
+from unshortcut.measurements.invariance.profiles import InvarianceResult, Profile
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Pictures, Plot, Table
-from unshortcut.measurements.invariance import Invariance
-from unshortcut.measurements.invariance.profiles import InvarianceResult, Profile
-from unshortcut.auditing.result_cache import from_json, to_json
-from unshortcut.data.source import ImageSource
 
 SIDE = 32
 CHANGES = ["rotation", "hue", "saturation", "scale", "blur", "diffusion", "patch_shuffle"]
@@ -108,9 +108,7 @@ def test_needs_neither_labels_nor_a_classifier(by_color: InvarianceResult) -> No
     assert profile(with_head, "hue").same == profile(by_color, "hue").same
     without = measured(color, unlabeled, logits=None)
     assert [one.same for one in without.profiles] == [()] * len(CHANGES)
-    assert [one.movement for one in without.profiles] == [
-        one.movement for one in by_color.profiles
-    ]
+    assert [one.movement for one in without.profiles] == [one.movement for one in by_color.profiles]
     (table,) = (
         one for one in Invariance().exhibits({"m": without}, None) if isinstance(one, Table)
     )

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from unshortcut.imaging.color import gray
 from unshortcut.measurements.invariance.variations import (
     VARIATIONS,
     Variation,
     enlarged,
     turned,
 )
-from unshortcut.imaging.color import gray
 
 BY_NAME = {one.name: one for one in VARIATIONS}
 

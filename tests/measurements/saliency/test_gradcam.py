@@ -12,11 +12,11 @@ import torchvision
 from torch import Tensor, nn
 
 from tests.small import TINY
-from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measurements.saliency.gradcam import grad_cam, require_library
 from unshortcut.measurements.saliency.layers import as_maps, find_layers
 from unshortcut.measurements.saliency.scores import class_scores
-from unshortcut.measuring.subjects.class_names import Selection
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, head, readout
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.encoder import Encoder
@@ -178,7 +178,7 @@ def _loaded(network: nn.Module, **more: Any) -> LoadedModel:
     return from_module("small", network, Preprocessing(size=32), **more)
 
 
-def _all(classifier: Classifier) -> Selection:
+def _all(classifier: Classifier) -> ClassOutputs:
     return classifier.over(classifier.classes)
 
 

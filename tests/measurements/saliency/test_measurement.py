@@ -8,14 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
+from unshortcut.auditing.result_cache import from_json, plain_values, to_json
+from unshortcut.data.source import ImageSource
 from unshortcut.measurements.saliency import Saliency
 from unshortcut.measurements.saliency.maps import SHOWN, SaliencyResult, overlay
-from unshortcut.auditing.result_cache import from_json, plain_values, to_json
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
 from unshortcut.measuring.subjects.classifier import readout
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.data.source import ImageSource
 from unshortcut.probes.features import compute_features
 
 pytest.importorskip("pytorch_grad_cam")

@@ -14,16 +14,16 @@ from torch import Tensor
 from tests.measuring.made import arrays, subject_of
 from tests.measuring.painted_cues import SIDE, Reads, paint
 from tests.real_data import real_data
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measurements.shape_bias.cue_decisions import EXAMPLES, ShapeBiasResult, decide
 from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.data.open import open_data
+from unshortcut.errors import UsageError
+from unshortcut.measurements.shape_bias.cue_decisions import EXAMPLES, ShapeBiasResult, decide
+from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import Aggregate, categories
 from unshortcut.measuring.subjects.classifier import Classifier, head, readout
 from unshortcut.measuring.subjects.conflict import open_conflict
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.data.open import open_data
-from unshortcut.errors import UsageError
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.features import Features

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.exhibits import Note, Picture, Pictures, Plot, Table
 from unshortcut.measurements.shape_bias import ConflictingCues
 from unshortcut.measurements.shape_bias.cue_decisions import (
     ClassBias,
     Example,
     ShapeBiasResult,
 )
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.exhibits import Note, Picture, Pictures, Plot, Table
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 
 SHAPE_BIAS = ConflictingCues()

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.real_data import real_data
-from unshortcut.measurements.shape_bias.published import read_decisions
 from unshortcut.errors import UsageError
+from unshortcut.measurements.shape_bias.published import read_decisions
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename\n"
 

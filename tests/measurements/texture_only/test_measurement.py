@@ -7,7 +7,8 @@ from scipy.stats import fisher_exact
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
+from unshortcut.auditing.result_cache import from_json, to_json
+from unshortcut.data.source import ImageSource
 from unshortcut.measurements.texture_only import TextureOnly
 from unshortcut.measurements.texture_only.accuracy import (
     TextureOnlyResult,
@@ -15,8 +16,7 @@ from unshortcut.measurements.texture_only.accuracy import (
     texture_of,
     tiles_of,
 )
-from unshortcut.auditing.result_cache import from_json, to_json
-from unshortcut.data.source import ImageSource
+from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
 
 SIDE = 32
 

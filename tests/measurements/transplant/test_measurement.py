@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Pictures, Plot, Table
+from unshortcut.auditing.result_cache import from_json, plain_values, to_json
+from unshortcut.data.shapes import Shapes
 from unshortcut.measurements.transplant import Transplant
 from unshortcut.measurements.transplant.transplants import TransplantResult
-from unshortcut.auditing.result_cache import from_json, plain_values, to_json
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import Pictures, Plot, Table
 from unshortcut.measuring.subjects.classifier import readout
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.data.shapes import Shapes
 from unshortcut.probes.features import compute_features
 
 SIDE = 32

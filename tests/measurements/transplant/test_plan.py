@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measurements.transplant.plan import (
     DONORS,
     FEWEST,
@@ -11,6 +10,7 @@ from unshortcut.measurements.transplant.plan import (
     MOST,
     plan_transplants,
 )
+from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 
 

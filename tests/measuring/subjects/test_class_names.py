@@ -9,6 +9,7 @@ import timm.data
 import torchvision
 
 from tests.real_data import real_data
+from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.class_names import (
     CATEGORIES,
@@ -18,7 +19,6 @@ from unshortcut.measuring.subjects.class_names import (
     select,
     unnamed,
 )
-from unshortcut.errors import UsageError
 
 INFO = timm.data.ImageNetInfo("imagenet-1k")
 IDS = tuple(INFO.label_names())

@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from torch import Tensor
 
 from tests.measuring.made import arrays
-from unshortcut.measuring.subjects.classifier import head, readout, run
 from unshortcut.errors import RunError, UsageError
+from unshortcut.measuring.subjects.classifier import head, readout, run
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.features import Features

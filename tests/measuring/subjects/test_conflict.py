@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.real_data import real_data
-from unshortcut.measuring.subjects.class_names import CATEGORIES
-from unshortcut.measuring.subjects.conflict import cues_of, open_conflict
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.errors import UsageError
+from unshortcut.measuring.subjects.class_names import CATEGORIES
+from unshortcut.measuring.subjects.conflict import cues_of, open_conflict
 
 
 def stimuli(folder: Path, names: list[str]) -> Path:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from unshortcut.measuring.subjects.hierarchy import read_hierarchy
 from unshortcut.errors import UsageError
+from unshortcut.measuring.subjects.hierarchy import read_hierarchy
 
 
 @pytest.mark.parametrize("separator", [",", "\t"])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measuring.subjects.images import half_of_each, prepare, stratified
 from unshortcut.data.source import BadImageError, Image, ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.measuring.subjects.images import half_of_each, prepare, stratified
 from unshortcut.views.evaluation import EvaluationView
 
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.shapes import COLOR_NAMES, Shapes
-from unshortcut.data.source import Array
 from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.reproduction.evaluation import SHAPES_SPLITS, Evaluation
@@ -29,16 +29,16 @@ _UPRIGHT = {
 """The color of every image of these sources, by its pixels."""
 
 
-def knows_color(image: Array) -> Tensor:
+def knows_color(image: ImageArray) -> Tensor:
     return one_hot(torch.tensor(_turned_back(image)[1]), len(COLOR_NAMES))
 
 
-def knows_turn(image: Array) -> Tensor:
+def knows_turn(image: ImageArray) -> Tensor:
     return one_hot(torch.tensor(_turned_back(image)[0]), 4)
 
 
 def model_of(
-    *known: Callable[[Array], Tensor], spaces: tuple[str, ...] | None = None
+    *known: Callable[[ImageArray], Tensor], spaces: tuple[str, ...] | None = None
 ) -> LoadedModel:
     """A model that knows these things side by side, each in as many columns as any."""
 
@@ -56,7 +56,7 @@ def _wide(known: Tensor) -> Tensor:
     return row
 
 
-def _turned_back(image: Array) -> tuple[int, int]:
+def _turned_back(image: ImageArray) -> tuple[int, int]:
     """By how many quarter turns an image is turned, and its color; zeros for other images."""
     for turns in range(4):
         back = np.ascontiguousarray(np.rot90(image, -turns))

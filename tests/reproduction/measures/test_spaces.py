@@ -42,7 +42,7 @@ def test_a_run_without_spaces_has_none_of_the_figures(tmp_path: Path) -> None:
 
 
 def test_the_figures_of_a_subset_go_by_the_task() -> None:
-    figures = {"test": 1.0, "test@color": 2.0, "test@invariant+color": 3.0, "color@color": 4.0}
-    assert of_subset(figures, "color") == {"test": 2.0, "color": 4.0}
-    assert of_subset(figures, "invariant+color") == {"test": 3.0}
-    assert of_subset(figures, None) == {"test": 1.0}
+    metrics = {"test": 1.0, "test@color": 2.0, "test@invariant+color": 3.0, "color@color": 4.0}
+    assert of_subset(metrics, "color") == {"test": 2.0, "color": 4.0}
+    assert of_subset(metrics, "invariant+color") == {"test": 3.0}
+    assert of_subset(metrics, None) == {"test": 1.0}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unshortcut.data.source import Array
+from unshortcut.arrays import ImageArray
 from unshortcut.errors import UsageError
 from unshortcut.imaging.diffusion import Conductance, anisotropic_diffusion, check_settings
 
@@ -29,7 +29,7 @@ class DiffusionSettings:
         except ValueError as error:
             raise UsageError(f"{self.name}.{error}") from None
 
-    def diffused(self, image: Array, conductance: Conductance) -> Array:
+    def diffused(self, image: ImageArray, conductance: Conductance) -> ImageArray:
         return anisotropic_diffusion(
             image,
             iterations=self.iterations,

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.build.operation import Operation
-from unshortcut.data.source import Array
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._filters import BilateralSettings
+from unshortcut.build.operation import Operation
 
 
 @dataclass(frozen=True)
@@ -16,5 +16,5 @@ class Bilateral(BilateralSettings, Operation):
 
     name: ClassVar[str] = "bilateral"
 
-    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         return self.filtered(image)

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unshortcut.build.operation import Operation
-from unshortcut.data.source import Array
-from unshortcut.imaging.blur import gaussian_blur
+from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_range
+from unshortcut.build.operation import Operation
+from unshortcut.imaging.blur import gaussian_blur
 
 
 @dataclass(frozen=True)
@@ -23,5 +23,5 @@ class Gaussian(Operation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", as_range(self.name, "sigma", self.sigma, 0.0))
 
-    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         return gaussian_blur(image, rng.uniform(*self.sigma))

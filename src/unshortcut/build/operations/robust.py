@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
 from unshortcut.build.operation import Operation
 from unshortcut.build.operations._diffusion import DiffusionSettings
-from unshortcut.data.source import Array
 
 
 @dataclass(frozen=True)
@@ -22,5 +22,5 @@ class Robust(DiffusionSettings, Operation):
     def __post_init__(self) -> None:
         self.check("tukey")
 
-    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         return self.diffused(image, "tukey")

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.texture_randomization import TextureRandomization
 from unshortcut.build.operation import Operation
 from unshortcut.data.named import NAMES
 from unshortcut.data.open import DataSpec
-from unshortcut.data.source import Array
-from unshortcut.augmentations.texture_randomization import TextureRandomization
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Stylized(Operation):
             object.__setattr__(self, "adain", _absolute(self.adain))
         self._augmentation()
 
-    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         augmentation = self._augmentation()
         return augmentation.apply(image, augmentation.sample(rng, *image.shape[:2]))
 

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from unshortcut.arrays import ImageArray
 from unshortcut.build.operation import Operation
-from unshortcut.data.source import Array
 from unshortcut.imaging.synthesis import example_patches, synthesize_texture
 
 
@@ -22,6 +22,6 @@ class Texture(Operation):
     patch: Annotated[int, Field(ge=1)] | None = None
     """The side of the patches; None takes 96, 48 or the whole image, the largest that fits."""
 
-    def apply(self, image: Array, rng: np.random.Generator) -> Array:
+    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         patches = example_patches(image, rng, self.patch)
         return synthesize_texture(patches, self.size, self.size, seed=int(rng.integers(2**62)))

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions import blur, digital, noise, weather
-from unshortcut.imaging.corruptions.corruption import Array, Corruption, nothing
+from unshortcut.imaging.corruptions.corruption import Corruption, nothing
 from unshortcut.imaging.corruptions.severities import (
     SEVERITIES,
     Parameters,
@@ -24,8 +25,8 @@ __all__ = [
     "GROUPS",
     "SEVERITIES",
     "SMALLEST",
-    "Array",
     "Corruption",
+    "ImageArray",
     "Parameters",
     "Severities",
     "corrupt",
@@ -69,12 +70,12 @@ SMALLEST = 8
 
 
 def corrupt(
-    image: Array,
+    image: ImageArray,
     name: str,
     severity: int,
     rng: np.random.Generator,
     severities: str = "imagenet",
-) -> Array:
+) -> ImageArray:
     """A corrupted copy of an image.
 
     Args:

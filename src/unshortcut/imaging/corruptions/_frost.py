@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.imaging.corruptions.corruption import Array
+from unshortcut.arrays import ImageArray
 from unshortcut.randomness import generator
 
 Tone = NDArray[np.float32]
@@ -25,7 +25,7 @@ HEIGHT, WIDTH = 384, 576
 
 
 @lru_cache(maxsize=2 * PLATES)
-def plate(number: int, scale: float) -> Array:
+def plate(number: int, scale: float) -> ImageArray:
     """A read-only (h, w, 3) window, the same in every process; 384 × 576 at scale 1."""
     if scale != 1:
         image = np.asarray(cv2.resize(plate(number, 1), None, fx=scale, fy=scale), np.uint8)
@@ -145,7 +145,7 @@ _FRACTION = 4
 
 
 def _blade(
-    canvas: Array,
+    canvas: ImageArray,
     start: NDArray[np.float64],
     angle: float,
     length: float,
@@ -169,7 +169,7 @@ def _fixed(point: tuple[float, float]) -> tuple[int, int]:
 
 def _star(
     rng: np.random.Generator,
-    canvas: Array,
+    canvas: ImageArray,
     start: NDArray[np.float64],
     angles: NDArray[np.float64],
     length: float,
@@ -195,7 +195,7 @@ def _direction(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _lines(
-    canvas: Array, starts: NDArray[np.float64], ends: NDArray[np.float64], level: float
+    canvas: ImageArray, starts: NDArray[np.float64], ends: NDArray[np.float64], level: float
 ) -> None:
     points = np.stack([starts.reshape(-1, 2), ends.reshape(-1, 2)], axis=1)
     fixed = np.rint(points * 2**_FRACTION).astype(np.int32)

@@ -6,13 +6,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import gaussian, sum_of_zooms
-from unshortcut.imaging.corruptions.corruption import Array, compiled, levels
+from unshortcut.imaging.corruptions.corruption import compiled, levels
 from unshortcut.imaging.corruptions.severities import Parameters
 
 
-def defocus_blur(image: Array, parameters: Parameters, drawn: None) -> Array:
+def defocus_blur(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
     """The mean over a disc with a soft edge."""
     blurred = cv2.filter2D(image / 255.0, -1, _disc(*parameters))
     return levels(blurred)
@@ -28,7 +29,7 @@ def draw_glass_blur(
     return rng.integers(-reach, reach, shape, np.int8)
 
 
-def glass_blur(image: Array, parameters: Parameters, drawn: NDArray[np.int8]) -> Array:
+def glass_blur(image: ImageArray, parameters: Parameters, drawn: NDArray[np.int8]) -> ImageArray:
     """Blurred, then every pixel replaced by one near it, then blurred again.
 
     The published code means to swap the two pixels, but copies one over the other, because NumPy's
@@ -47,13 +48,13 @@ def draw_motion_blur(
     return rng.uniform(-45, 45)
 
 
-def motion_blur(image: Array, parameters: Parameters, drawn: float) -> Array:
+def motion_blur(image: ImageArray, parameters: Parameters, drawn: float) -> ImageArray:
     """Smeared along a line in the direction that was drawn."""
     radius, sigma = parameters
     return np.clip(smeared(image, radius, sigma, drawn), 0, 255).astype(np.uint8)
 
 
-def zoom_blur(image: Array, parameters: Parameters, drawn: None) -> Array:
+def zoom_blur(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
     """The mean of the image and its zooms by factors from 1 on."""
     end, step = parameters
     factors = np.arange(1, end, step)

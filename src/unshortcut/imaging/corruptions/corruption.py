@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions.severities import Parameters
 
-Array = NDArray[np.uint8]
 """An image, (h, w, 3)."""
 
 Drawn = TypeVar("Drawn")
@@ -24,14 +24,14 @@ are cut to whole levels at the end, so the last bit of a sum decides about a lev
 class Corruption(Generic[Drawn]):
     """One of the 15; both halves are pure, so an image can be made again from what was drawn."""
 
-    apply: Callable[[Array, Parameters, Drawn], Array]
+    apply: Callable[[ImageArray, Parameters, Drawn], ImageArray]
     """(image, parameters, drawn) to an image of the same shape; the given one, which lies in memory
     row by row, is not changed."""
     draw: Callable[[np.random.Generator, int, int, Parameters], Drawn]
     """(rng, height, width, parameters) to all that is random in it."""
 
 
-def levels(image: NDArray[np.floating]) -> Array:
+def levels(image: NDArray[np.floating]) -> ImageArray:
     """An image of 0..1 as whole levels, cut off as the published code does it, not rounded."""
     out = np.empty(image.shape, np.uint8)
     _cut(image.reshape(-1), out.reshape(-1))

@@ -8,12 +8,13 @@ import numpy as np
 import PIL.Image
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions._resample import displaced, gaussian
-from unshortcut.imaging.corruptions.corruption import Array, levels
+from unshortcut.imaging.corruptions.corruption import levels
 from unshortcut.imaging.corruptions.severities import Parameters
 
 
-def contrast(image: Array, parameters: Parameters, drawn: None) -> Array:
+def contrast(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
     """Each channel drawn toward its mean over the image."""
     (share,) = parameters
     # A channel has 256 levels at most, so all but the mean is done on a table of them.
@@ -45,7 +46,7 @@ def draw_elastic_transform(
     )
 
 
-def elastic_transform(image: Array, parameters: Parameters, drawn: ElasticDraws) -> Array:
+def elastic_transform(image: ImageArray, parameters: Parameters, drawn: ElasticDraws) -> ImageArray:
     """A random affine map, then each pixel displaced by blurred noise.
 
     All lengths grow with the shorter side. This is the definition of ImageNet-C and CIFAR-10-C;
@@ -68,7 +69,7 @@ def elastic_transform(image: Array, parameters: Parameters, drawn: ElasticDraws)
     return levels(displaced(turned, shift[..., 0], shift[..., 1]))
 
 
-def pixelate(image: Array, parameters: Parameters, drawn: None) -> Array:
+def pixelate(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
     """Shrunk by means over boxes, and enlarged by repeating pixels."""
     (share,) = parameters
     height, width = image.shape[:2]
@@ -78,7 +79,7 @@ def pixelate(image: Array, parameters: Parameters, drawn: None) -> Array:
     return np.array(small.resize((width, height), PIL.Image.Resampling.NEAREST))
 
 
-def jpeg_compression(image: Array, parameters: Parameters, drawn: None) -> Array:
+def jpeg_compression(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
     """Written as JPEG of the given quality, and read again."""
     (quality,) = parameters
     file = io.BytesIO()

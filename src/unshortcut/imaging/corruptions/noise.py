@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtr
 
-from unshortcut.imaging.corruptions.corruption import Array, compiled
+from unshortcut.arrays import ImageArray
+from unshortcut.imaging.corruptions.corruption import compiled
 from unshortcut.imaging.corruptions.severities import Parameters
 
 Field = NDArray[np.float32]
@@ -24,7 +25,7 @@ def draw_uniform(
     return rng.random((height, width, 3), np.float32)
 
 
-def gaussian_noise(image: Array, parameters: Parameters, drawn: Field) -> Array:
+def gaussian_noise(image: ImageArray, parameters: Parameters, drawn: Field) -> ImageArray:
     """x + σ n, with n from `draw_normal`."""
     (scale,) = parameters
     out = np.empty(image.shape, np.uint8)
@@ -32,7 +33,7 @@ def gaussian_noise(image: Array, parameters: Parameters, drawn: Field) -> Array:
     return out
 
 
-def shot_noise(image: Array, parameters: Parameters, drawn: Field) -> Array:
+def shot_noise(image: ImageArray, parameters: Parameters, drawn: Field) -> ImageArray:
     """A Poisson variable of mean c x, over c.
 
     It is the u-quantile of that distribution, with u from `draw_uniform`: there are only 256
@@ -52,7 +53,7 @@ def shot_noise(image: Array, parameters: Parameters, drawn: Field) -> Array:
     return out
 
 
-def impulse_noise(image: Array, parameters: Parameters, drawn: Field) -> Array:
+def impulse_noise(image: ImageArray, parameters: Parameters, drawn: Field) -> ImageArray:
     """Samples whose u (from `draw_uniform`) is below the amount are white, or black, half each."""
     (amount,) = parameters
     out = image.copy()

@@ -1,4 +1,4 @@
-"""How strong each corruption is at severities 1 to 5: the published numbers, as facts.
+"""How strong each corruption is at severities 1 to 5: the published numbers, as metadata.
 
 They are those of Hendrycks and Dietterich 2019 (hendrycks/robustness): `make_imagenet_c.py` for
 images of 224 px and `make_cifar_c.py` for images of 32 px. Lengths are in pixels and levels on a

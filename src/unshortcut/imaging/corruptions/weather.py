@@ -7,10 +7,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions._frost import PLATES, plate
 from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import zoomed
-from unshortcut.imaging.corruptions.corruption import Array, compiled
+from unshortcut.imaging.corruptions.corruption import compiled
 from unshortcut.imaging.corruptions.severities import Parameters
 
 
@@ -30,7 +31,7 @@ def draw_snow(
     return SnowDraws(rng.standard_normal((height, width), np.float32), rng.uniform(-135, -45))
 
 
-def snow(image: Array, parameters: Parameters, drawn: SnowDraws) -> Array:
+def snow(image: ImageArray, parameters: Parameters, drawn: SnowDraws) -> ImageArray:
     """The image whitened, and streaks of flakes over it, once as they are and once turned round.
 
     The published images have their streaks from ImageMagick, which rounds them to levels before
@@ -73,7 +74,7 @@ def draw_frost(
     return FrostDraws(int(rng.integers(PLATES)), rng.random(), rng.random())
 
 
-def frost(image: Array, parameters: Parameters, drawn: FrostDraws) -> Array:
+def frost(image: ImageArray, parameters: Parameters, drawn: FrostDraws) -> ImageArray:
     """A weighted sum of the image and a piece of a frosted window.
 
     The plates are drawn (see `_frost`), with the tones of the photographs that the published
@@ -101,7 +102,7 @@ def draw_fog(
     return rng.uniform(-1, 1, side * side - 1)
 
 
-def fog(image: Array, parameters: Parameters, drawn: NDArray[np.float64]) -> Array:
+def fog(image: ImageArray, parameters: Parameters, drawn: NDArray[np.float64]) -> ImageArray:
     """A cloud (a "plasma fractal", by diamonds and squares) added, and all dimmed to fit again."""
     weight, decay = parameters
     height, width = image.shape[:2]
@@ -114,7 +115,7 @@ def fog(image: Array, parameters: Parameters, drawn: NDArray[np.float64]) -> Arr
     return out
 
 
-def brightness(image: Array, parameters: Parameters, drawn: None) -> Array:
+def brightness(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
     """Something added to the value of hue, saturation and value."""
     (added,) = parameters
     out = np.empty(image.shape, np.uint8)

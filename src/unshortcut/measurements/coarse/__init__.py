@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from unshortcut.measurements.coarse.accuracy import CoarseResult, choices, coarse_accuracy
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
-from unshortcut.measurements.coarse.accuracy import CoarseResult, choices, coarse_accuracy
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent, some
@@ -161,8 +161,8 @@ def _summary(results: Mapping[str, CoarseResult]) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     for name, result in results.items():
-        figures = (one.value for one in _estimates(result))
-        rows.append((name, *figures, result.within_by_chance, result.errors, result.images))
+        metrics = (one.value for one in _estimates(result))
+        rows.append((name, *metrics, result.within_by_chance, result.errors, result.images))
     return Table("Fine and coarse accuracy", columns, tuple(rows))
 
 

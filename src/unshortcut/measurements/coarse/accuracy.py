@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.subjects.class_names import Selection
+from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier
 
 
@@ -112,7 +112,7 @@ def coarse_accuracy(
 class Choices:
     """Fine classes that can be decided for."""
 
-    selection: Selection
+    selection: ClassOutputs
     coarse: tuple[str | None, ...]
     """Of each; None where the hierarchy lacks it."""
 

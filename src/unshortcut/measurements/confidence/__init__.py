@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from unshortcut.measuring.exhibits import Exhibit
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measurements.confidence.calibration import BINS
 from unshortcut.measurements.confidence.certainty import SURE, ConfidenceResult, confidence_of
 from unshortcut.measurements.confidence.exhibits import confidence_exhibits
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress

@@ -1,4 +1,4 @@
-"""How sure a model is where it is right and where it is wrong: one model's figures, and several's.
+"""How sure a model is where it is right and where it is wrong: one model's metrics, and several's.
 
 Confidence and entropy where all models are right are those of the dissertation, table 2.12,
 which does not state the base of its logarithm; here it is e.
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measurements.confidence.calibration import (
     Bin,
     brier,
@@ -21,6 +20,7 @@ from unshortcut.measurements.confidence.calibration import (
     negative_log_likelihood,
     reliability,
 )
+from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.subjects.classifier import Kind
 
 SURE = 0.9

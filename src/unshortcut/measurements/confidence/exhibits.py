@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import astuple
 
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table, interval
 from unshortcut.measurements.confidence.calibration import BINS
 from unshortcut.measurements.confidence.certainty import (
     SURE,
@@ -12,6 +11,7 @@ from unshortcut.measurements.confidence.certainty import (
     where_all_are_right,
 )
 from unshortcut.measurements.confidence.plots import confidence_histogram, reliability_plot
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table, interval
 from unshortcut.measuring.wording import percent
 
 Results = Mapping[str, ConfidenceResult]

@@ -5,8 +5,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from unshortcut.measuring.estimates.statistics import wilson
 from unshortcut.measurements.confidence.calibration import Bin
+from unshortcut.measuring.estimates.statistics import wilson
 from unshortcut.measuring.plots import color, plain
 
 

@@ -6,9 +6,7 @@ import numpy as np
 import timm.data
 from numpy.typing import NDArray
 
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Exhibit, Picture, picture
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.imaging.corruptions import SMALLEST, corrupt
 from unshortcut.measurements.corruptions.accuracy import (
     COMPARABLE,
     LEVELS,
@@ -27,11 +25,13 @@ from unshortcut.measurements.corruptions.exhibits import (
     foreign,
     plainly,
 )
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import Exhibit, Picture, picture
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
 from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.imaging.corruptions import SMALLEST, corrupt
 from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator, key_bits
 

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.exhibits import Picture
+from unshortcut.imaging.corruptions import CORRUPTIONS, DRAWN_HERE, GROUPS
 from unshortcut.measurements.corruptions.mce import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
     mce,
     relative_mce,
 )
+from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.settings import Severities
-from unshortcut.imaging.corruptions import CORRUPTIONS, DRAWN_HERE, GROUPS
 
 NAMES = tuple(CORRUPTIONS)
 COMPARABLE = tuple(name for name in NAMES if name not in DRAWN_HERE)
-"""Corruptions made as for ImageNet-C, so that figures over them can be compared."""
+"""Corruptions made as for ImageNet-C, so that metrics over them can be compared."""
 LEVELS = (1, 2, 3, 4, 5)
 SEVERE = 3
 """The least severity that counts as severe."""
@@ -31,7 +31,7 @@ Right = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the figures were measured on."""
+    """What the metrics were measured on."""
 
     n: int
     """Images, each seen under every corruption."""
@@ -142,7 +142,7 @@ def mean_corruption_error(
 ) -> Estimate:
     """The mCE over some corruptions, against a baseline or AlexNet.
 
-    A baseline that has seen the same images is resampled with the model; the figures of another
+    A baseline that has seen the same images is resampled with the model; the metrics of another
     are taken as they are.
     """
     errors, (others, _) = result.errors(names), _reference(result, baseline, names)

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from unshortcut.measuring.estimates.statistics import wilson
-from unshortcut.measuring.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.imaging.corruptions import GROUPS
 from unshortcut.measurements.corruptions.accuracy import (
     LEVELS,
     NAMES,
@@ -15,8 +14,9 @@ from unshortcut.measurements.corruptions.accuracy import (
     reference_errors,
 )
 from unshortcut.measurements.corruptions.mce import corruption_errors
+from unshortcut.measuring.estimates.statistics import wilson
+from unshortcut.measuring.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, Curve, bars, curves, plain
-from unshortcut.imaging.corruptions import GROUPS
 
 DRAWN = "snow and frost are drawn here, so an mCE with them is not comparable with published ones"
 

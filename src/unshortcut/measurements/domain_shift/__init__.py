@@ -3,17 +3,17 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.contrasts import difference, mean
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.exhibits import Exhibit
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measurements.domain_shift.accuracy import (
     DomainShiftResult,
     Shift,
     measure_shift,
 )
 from unshortcut.measurements.domain_shift.exhibits import shift_exhibits
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.estimates.contrasts import difference, mean
+from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
@@ -95,7 +95,7 @@ class DomainShift(Measurement[DomainShiftResult]):
     def exhibits(
         self, results: Mapping[str, DomainShiftResult], baseline: DomainShiftResult | None
     ) -> Sequence[Exhibit]:
-        """Bars, all figures, every class, examples, and what was left out."""
+        """Bars, all metrics, every class, examples, and what was left out."""
         return shift_exhibits(results)
 
     def finding(self, result: DomainShiftResult) -> Finding | None:

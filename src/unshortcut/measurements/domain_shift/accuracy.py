@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.data.source import ImageSource
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.contrasts import difference
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
-from unshortcut.measuring.subjects.class_names import Selection
+from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
-from unshortcut.data.source import ImageSource
 from unshortcut.progress import OnProgress
 
 IMAGES = 1000
@@ -108,7 +108,7 @@ def measure_shift(
 class Shared:
     """Classes of a shift that take part, by their names there and in the data."""
 
-    selection: Selection
+    selection: ClassOutputs
     """Their outputs, under the names that are shown: those of the data where it has them."""
     there: tuple[str, ...]
     """Their names in the shift."""
@@ -190,7 +190,7 @@ def _compared(subject: Subject, source: ImageSource) -> tuple[Shared | None, str
     return shared, ""
 
 
-def _inside(subject: Subject, selection: Selection) -> list[Count]:
+def _inside(subject: Subject, selection: ClassOutputs) -> list[Count]:
     """Of each class, in the data."""
     if selection.names == subject.classes:
         images = subject.labeled()
@@ -202,7 +202,7 @@ def _inside(subject: Subject, selection: Selection) -> list[Count]:
 
 
 def _probabilities(
-    subject: Subject, images: Prepared, selection: Selection, on_progress: OnProgress | None
+    subject: Subject, images: Prepared, selection: ClassOutputs, on_progress: OnProgress | None
 ) -> NDArray[np.float64]:
     native = subject.outputs(images, on_progress=on_progress).native
     assert native is not None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 
+from unshortcut.measurements.domain_shift.accuracy import Count, DomainShiftResult, Shift
 from unshortcut.measuring.estimates.estimate import UNKNOWN, Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -15,7 +16,6 @@ from unshortcut.measuring.exhibits import (
     Table,
     interval,
 )
-from unshortcut.measurements.domain_shift.accuracy import Count, DomainShiftResult, Shift
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.wording import some
 

@@ -3,18 +3,27 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table, interval
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.imaging.frequency import SHAPES, Shape
 from unshortcut.measurements.frequency.response import (
     KEPT,
     FrequencyResult,
     Kept,
     frequency_response,
 )
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.exhibits import (
+    MODEL,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+)
 from unshortcut.measuring.plots import Curve, curves
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
-from unshortcut.imaging.frequency import SHAPES, Shape
 from unshortcut.progress import OnProgress
 
 IMAGES = 200

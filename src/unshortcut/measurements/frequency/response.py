@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
 from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
 from unshortcut.progress import OnProgress
 
 SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)

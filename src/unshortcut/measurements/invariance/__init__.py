@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Exhibit
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measurements.invariance.exhibits import exhibits
 from unshortcut.measurements.invariance.profiles import InvarianceResult, profiles
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import astuple
 
+from unshortcut.measurements.invariance.profiles import InvarianceResult, Profile
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -15,7 +16,6 @@ from unshortcut.measuring.exhibits import (
     Table,
     interval,
 )
-from unshortcut.measurements.invariance.profiles import InvarianceResult, Profile
 from unshortcut.measuring.plots import Bars, Curve, bars, curves
 
 Results = Mapping[str, InvarianceResult]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.measurements.invariance.movement import apart, moved, movement
+from unshortcut.measurements.invariance.variations import VARIATIONS, Variation
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
-from unshortcut.measurements.invariance.movement import apart, moved, movement
-from unshortcut.measurements.invariance.variations import VARIATIONS, Variation
 from unshortcut.measuring.subjects.classifier import Outputs
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
 from unshortcut.measuring.subjects.passes import part_of

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unshortcut.measuring.subjects.images import Pixels
 from unshortcut.imaging.blur import gaussian_blur
 from unshortcut.imaging.color import Color, adjust
 from unshortcut.imaging.diffusion import anisotropic_diffusion
 from unshortcut.imaging.enhance import rotate
 from unshortcut.imaging.geometry import crop, resize_box
 from unshortcut.imaging.shuffle import shuffle_patches
+from unshortcut.measuring.subjects.images import Pixels
 
 SIDE = 224
 """Of the images that the papers' amounts in pixels are for."""

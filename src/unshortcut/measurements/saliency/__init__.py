@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measurements.measurement import Measurement, Metric
 from unshortcut.measurements.saliency.coverage import EDGES, LEVEL
 from unshortcut.measurements.saliency.exhibits import saliency_exhibits
 from unshortcut.measurements.saliency.layers import SMALLEST
 from unshortcut.measurements.saliency.maps import SaliencyResult, saliency
+from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
@@ -32,7 +32,7 @@ class Saliency(Measurement[SaliencyResult]):
         "pixels where brightness changes most, and their coverage is the share of them inside "
         "that area; divided by the area it is 1 for a map that does not care for edges. Maps of "
         "models that go by shape spread over a bigger area and include the outlines of objects "
-        "(the dissertation on suppressing texture, figures 2.9 to 2.17, by eye). Intervals are by "
+        "(the dissertation on suppressing texture, metrics 2.9 to 2.17, by eye). Intervals are by "
         "the bootstrap over images, 95 %. Areas compare only between maps of the same size."
     )
     place = 40
@@ -48,14 +48,14 @@ class Saliency(Measurement[SaliencyResult]):
         return saliency(subject, on_progress)
 
     def metrics(self, result: SaliencyResult, baseline: SaliencyResult | None) -> dict[str, Metric]:
-        figures = result.coverages
-        note = f"{figures.images} images, maps of {result.side} × {result.side} places"
+        metrics = result.coverages
+        note = f"{metrics.images} images, maps of {result.side} × {result.side} places"
         return {
-            "saliency_area": Metric.of("Area that is salient", figures.area, note=note),
-            "saliency_edge_coverage": Metric.of("Edges that are salient", figures.edges, note=note),
+            "saliency_area": Metric.of("Area that is salient", metrics.area, note=note),
+            "saliency_edge_coverage": Metric.of("Edges that are salient", metrics.edges, note=note),
             "saliency_edge_lift": Metric.of(
                 "Salient edges over salient area",
-                figures.lift,
+                metrics.lift,
                 percent=False,
                 headline=False,
                 note=note,

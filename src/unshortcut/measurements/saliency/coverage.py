@@ -1,6 +1,6 @@
 """How much of an image a saliency map covers, and how much of its edges.
 
-The dissertation on suppressing texture (sections 2.4 and 2.10, figures 2.9 to 2.17) says by eye
+The dissertation on suppressing texture (sections 2.4 and 2.10, metrics 2.9 to 2.17) says by eye
 that models which go by shape have maps that spread over a bigger area and include the outlines of
 objects. These are numbers for the two.
 """

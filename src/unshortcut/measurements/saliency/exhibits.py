@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from itertools import zip_longest
 
+from unshortcut.measurements.saliency.maps import Coverages, SaliencyResult, coverages
 from unshortcut.measuring.exhibits import (
     MODEL,
     Cell,
@@ -15,7 +16,6 @@ from unshortcut.measuring.exhibits import (
     Table,
     interval,
 )
-from unshortcut.measurements.saliency.maps import Coverages, SaliencyResult, coverages
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.wording import percent
 

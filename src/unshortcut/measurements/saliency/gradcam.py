@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measurements.saliency.layers import Layers, as_maps
+from unshortcut.measuring.errors import NotApplicable
 from unshortcut.models.loaded import Function
 
 _SCALE = 1e4

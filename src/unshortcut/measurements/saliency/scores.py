@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.subjects.class_names import Selection
+from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier
 from unshortcut.models.loaded import Function, LoadedModel
 from unshortcut.models.onnx import OnnxModel
@@ -18,7 +18,7 @@ def explained(classifier: Classifier) -> str:
     return f"{whose} logit of the decided class"
 
 
-def class_scores(model: LoadedModel, classifier: Classifier, selection: Selection) -> Function:
+def class_scores(model: LoadedModel, classifier: Classifier, selection: ClassOutputs) -> Function:
     """A function from normalized images (N, 3, S, S) to the scores (N, K) of the selected classes.
 
     They are logits. A class that stands for several outputs has the logarithm of their summed

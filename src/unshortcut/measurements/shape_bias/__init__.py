@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measurements.shape_bias.cue_decisions import ShapeBiasResult, decide
 from unshortcut.measurements.shape_bias.exhibits import exhibits
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent

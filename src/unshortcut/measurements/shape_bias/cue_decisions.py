@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
@@ -14,7 +15,6 @@ from unshortcut.measuring.shape_bias import ShapeBias, bias_interval, by_shape, 
 from unshortcut.measuring.subjects.conflict import Conflict
 from unshortcut.measuring.subjects.images import Prepared, stratified
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.errors import UsageError
 from unshortcut.progress import OnProgress
 
 STIMULI = 4000

@@ -6,6 +6,8 @@ from dataclasses import astuple
 
 import numpy as np
 
+from unshortcut.measurements.shape_bias.cue_decisions import Example, ShapeBiasResult
+from unshortcut.measurements.shape_bias.plot import Point, bias_by_class
 from unshortcut.measuring.exhibits import (
     MODEL,
     Column,
@@ -17,8 +19,6 @@ from unshortcut.measuring.exhibits import (
     Table,
     interval,
 )
-from unshortcut.measurements.shape_bias.cue_decisions import Example, ShapeBiasResult
-from unshortcut.measurements.shape_bias.plot import Point, bias_by_class
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 

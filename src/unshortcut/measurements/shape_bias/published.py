@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.shape_bias import ShapeBias, shape_bias
 from unshortcut.errors import UsageError
+from unshortcut.measuring.shape_bias import ShapeBias, shape_bias
 
 COLUMNS = ("object_response", "category", "imagename")
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.texture_only.accuracy import TextureOnlyResult, texture_accuracy
 from unshortcut.measuring.exhibits import (
     MODEL,
     Cell,
@@ -17,8 +19,6 @@ from unshortcut.measuring.exhibits import (
     Table,
     interval,
 )
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
-from unshortcut.measurements.texture_only.accuracy import TextureOnlyResult, texture_accuracy
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent, some
@@ -43,7 +43,7 @@ class TextureOnly(Measurement[TextureOnlyResult]):
         "Synthesized: a new image that looks locally like two patches of the old one, its center "
         "and a random place, each 96/224 of its side. Tiled: patches from random places, 16/224 "
         "to 72/224 of its side, laid side by side. Both are as in Ge et al. 2021 (negative "
-        "samples with diminished semantics; figures 9 and 10). A class is solved by texture alone "
+        "samples with diminished semantics; metrics 9 and 10). A class is solved by texture alone "
         "where more than half of its synthesized textures are decided right, and they get its "
         "name more often than textures of other classes do (Fisher's exact test, 5 % over the "
         "number of classes). Intervals are Wilson's, 95 %."

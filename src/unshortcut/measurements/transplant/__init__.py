@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measurements.transplant.exhibits import transplant_exhibits
 from unshortcut.measurements.transplant.plan import FEWEST, HOSTS
 from unshortcut.measurements.transplant.regions import CENTER
 from unshortcut.measurements.transplant.transplants import TransplantResult, transplant
+from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress

@@ -5,6 +5,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from unshortcut.measurements.transplant.regions import CELLS
+from unshortcut.measurements.transplant.transplants import DonorClass, TransplantResult
 from unshortcut.measuring.exhibits import (
     MODEL,
     Cell,
@@ -16,8 +18,6 @@ from unshortcut.measuring.exhibits import (
     Table,
     interval,
 )
-from unshortcut.measurements.transplant.regions import CELLS
-from unshortcut.measurements.transplant.transplants import DonorClass, TransplantResult
 from unshortcut.measuring.plots import Bars, bars, plain
 from unshortcut.measuring.wording import percent
 

@@ -4,8 +4,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measurements.transplant.regions import Region
+from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels
 
 SIDE = 160

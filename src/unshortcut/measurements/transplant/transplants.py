@@ -11,10 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.estimates.statistics import wilson
-from unshortcut.measuring.exhibits import Picture
 from unshortcut.measurements.transplant.occlusion import drops, largest
 from unshortcut.measurements.transplant.pictures import cut_out, outlined, pasted
 from unshortcut.measurements.transplant.plan import Plan, plan_transplants
@@ -25,6 +21,10 @@ from unshortcut.measurements.transplant.regions import (
     regions,
     touched,
 )
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates.statistics import wilson
+from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress

@@ -17,9 +17,9 @@ import numpy as np
 import timm.data
 from numpy.typing import NDArray
 
+from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.wording import some
-from unshortcut.errors import UsageError
 
 Aggregate = Literal["mean", "sum"]
 Mapped = Mapping[str, Sequence[str]]
@@ -48,7 +48,7 @@ CATEGORIES = {
 
 
 @dataclass(frozen=True)
-class Selection:
+class ClassOutputs:
     """The outputs that speak for some classes."""
 
     names: tuple[str, ...]
@@ -94,7 +94,7 @@ def select(
     aggregate: Aggregate,
     *,
     by_name_first: bool = False,
-) -> Selection:
+) -> ClassOutputs:
     """The outputs for each name: those of the mapping, or of the same name, or of ImageNet.
 
     Outputs that are classes of ImageNet, all of them or some (ImageNet-100), also speak for the
@@ -120,7 +120,7 @@ def select(
             "have fewer than two in common; a mapping file (--mapping) can match them"
         )
     missing = tuple(name for name in names if name not in found)
-    return Selection(tuple(found), tuple(found.values()), missing, aggregate)
+    return ClassOutputs(tuple(found), tuple(found.values()), missing, aggregate)
 
 
 def read_mapping(path: str | Path) -> dict[str, tuple[str, ...]]:

@@ -13,16 +13,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unshortcut.data.source import ImageSource
+from unshortcut.errors import RunError, UsageError
 from unshortcut.measuring.subjects.class_names import (
     IMAGENET_CLASSES,
     Aggregate,
+    ClassOutputs,
     Mapped,
-    Selection,
     select,
     unnamed,
 )
-from unshortcut.data.source import ImageSource
-from unshortcut.errors import RunError, UsageError
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.features import Features, normalize
 from unshortcut.probes.knn import choose_k, knn_votes
@@ -47,7 +47,7 @@ class Classifier:
     mapping: Mapped | None = None
     aggregate: Aggregate = "mean"
 
-    def over(self, names: Sequence[str]) -> Selection:
+    def over(self, names: Sequence[str]) -> ClassOutputs:
         """What it says of some classes; `NotApplicable` where it can name fewer than two."""
         # A mapping is made for a head: a readout has the names of the images themselves.
         own = self.kind != "head"

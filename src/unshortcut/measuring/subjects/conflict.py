@@ -11,12 +11,12 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measuring.subjects.class_names import CATEGORIES
 from unshortcut.data.named import SHAPES
 from unshortcut.data.open import DataSpec, open_data
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.measuring.subjects.class_names import CATEGORIES
 
 # WordNet ids end in digits of their own. Otherwise numbers end a class name, so that one may have
 # a hyphen (t-shirt1-dog2); they may be left out.

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from unshortcut.measuring.subjects.class_names import two_columns
 from unshortcut.errors import UsageError
+from unshortcut.measuring.subjects.class_names import two_columns
 
 
 def read_hierarchy(path: str | Path) -> dict[str, str]:

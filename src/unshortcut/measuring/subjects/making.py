@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from rich.console import Console
 
+from unshortcut.data.source import ImageSource, Subset
+from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import Mapped
@@ -13,8 +15,6 @@ from unshortcut.measuring.subjects.images import stratified
 from unshortcut.measuring.subjects.models import Model
 from unshortcut.measuring.subjects.opening import Given, Images
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.data.source import ImageSource, Subset
-from unshortcut.errors import UsageError
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.probes.features import compute_features
 from unshortcut.progress import bar

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.spaces.subsets import required_spaces
 from unshortcut.recipes.load import load_recipe
 from unshortcut.result import public_name, told_apart
+from unshortcut.spaces.loading import load_spaces
+from unshortcut.spaces.subsets import required_spaces
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.projection import is_run
-from unshortcut.spaces.loading import load_spaces
 
 Model = str | Path | LoadedModel
 

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.data.source import ImageSource
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
-from unshortcut.measuring.subjects.class_names import Selection
+from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, Outputs, join, run
 from unshortcut.measuring.subjects.conflict import Conflict
 from unshortcut.measuring.subjects.images import Prepared, Transform, prepare, stratified
-from unshortcut.data.source import ImageSource
 from unshortcut.models.load import LoadedModel
 from unshortcut.progress import OnProgress
 from unshortcut.views.evaluation import EvaluationView, WholeView
@@ -47,7 +47,7 @@ class Subject:
         return self.selection.names
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> ClassOutputs:
         """The classifier's say on the data's classes, or `NotApplicable`."""
         if self.data.labels is None or self.data.classes is None:
             raise NotApplicable("the data have no labels: class folders give them")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unshortcut.data.source import ImageSource
 from unshortcut.data.rotated import Rotated
+from unshortcut.data.source import ImageSource
 from unshortcut.probes.kinds.linear import Linear
 from unshortcut.probes.probe import Extract, ProbeResult
 

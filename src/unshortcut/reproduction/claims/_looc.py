@@ -66,17 +66,17 @@ class Rows(Claim):
         row, _, _ = variant.values["method"].partition(":")
         return row_recipe(row, base)
 
-    def read(self, variant: Variant, figures: Mapping[str, float]) -> Mapping[str, float]:
+    def read(self, variant: Variant, metrics: Mapping[str, float]) -> Mapping[str, float]:
         _, _, space = variant.values["method"].partition(":")
-        return of_subset(figures, space or None)
+        return of_subset(metrics, space or None)
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
         method = values["method"]
         if ":" in method or method in _CHANGES:
             return {}
-        figures = paper_figures(row_recipe(method, MOCO["paper"]))
+        metrics = paper_figures(row_recipe(method, MOCO["paper"]))
         beside = {c.measure: PRINTED[c.measure] for c in self.columns if c.paper is not None}
-        return {measure: figures[key] for measure, key in beside.items() if key in figures}
+        return {measure: metrics[key] for measure, key in beside.items() if key in metrics}
 
 
 def methods(*rows: str) -> Axis:
@@ -108,4 +108,4 @@ def row_recipe(row: str, base: AnyRecipe) -> str:
 def paper_figures(recipe: str) -> Mapping[str, float]:
     """All that the paper prints of the row of a recipe."""
     row = load_recipe(recipe).paper
-    return {} if row is None else row.figures
+    return {} if row is None else row.metrics

@@ -43,4 +43,4 @@ def patch_alpha(values: Mapping[str, str]) -> str:
     return "2" if usual else values["alpha"]
 
 
-ALPHA_NOTE = "On shapes alpha is 3; the paper's figures beside it are those of its alpha 2."
+ALPHA_NOTE = "On shapes alpha is 3; the paper's metrics beside it are those of its alpha 2."

@@ -20,9 +20,7 @@ class LoocColor(Rows):
     """MoCo with and without jitter, and LooC with a space for color: its backbone, its spaces."""
 
     name: ClassVar[str] = "looc-color"
-    summary: ClassVar[str] = (
-        "jitter costs MoCo what it knew of color; LooC's color space keeps it"
-    )
+    summary: ClassVar[str] = "jitter costs MoCo what it knew of color; LooC's color space keeps it"
     where: ClassVar[str] = "leave-one-out contrastive learning, table 2"
     columns: ClassVar[tuple[Column, ...]] = (COLOR, TEST)
     measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, Spaces())

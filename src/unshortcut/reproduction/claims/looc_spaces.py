@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from unshortcut.errors import UsageError, unknown
 from unshortcut.methods.looc import INVARIANT, LooCSettings
-from unshortcut.spaces.subsets import subsets_of
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
 from unshortcut.reproduction.claims._looc import (
@@ -19,6 +18,7 @@ from unshortcut.reproduction.claims._looc import (
 from unshortcut.reproduction.effects import Effect, Peak, difference
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.spaces import ALL, Spaces, of_subset, subset_name
+from unshortcut.spaces.subsets import subsets_of
 
 _BETTER: Mapping[str, tuple[tuple[str, str], ...]] = {
     "test": (
@@ -79,15 +79,15 @@ class LoocSpaces(Claim):
             raise unknown("subset of the recipe's spaces", asked, known)
         return base
 
-    def read(self, variant: Variant, figures: Mapping[str, float]) -> Mapping[str, float]:
-        return of_subset(figures, variant.values["spaces"])
+    def read(self, variant: Variant, metrics: Mapping[str, float]) -> Mapping[str, float]:
+        return of_subset(metrics, variant.values["spaces"])
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
         spaces = values["spaces"]
         before = "" if spaces == ALL else f"{spaces.replace('+', '_')}_"
-        figures = paper_figures(self.recipes["paper"])
+        metrics = paper_figures(self.recipes["paper"])
         keys = {measure: f"{before}{figure}" for measure, figure in PRINTED.items()}
-        return {measure: figures[key] for measure, key in keys.items() if key in figures}
+        return {measure: metrics[key] for measure, key in keys.items() if key in metrics}
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         invariant = _label(INVARIANT)

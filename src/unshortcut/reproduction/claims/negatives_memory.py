@@ -1,4 +1,4 @@
-"""With patch negatives a small memory bank does (NSN, figures 4 and 5)."""
+"""With patch negatives a small memory bank does (NSN, metrics 4 and 5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,9 +52,9 @@ class _WhereLargeHelps:
     def variants(self) -> Iterable[str]:
         return {*self.matches.variants, *self.helps.variants}
 
-    def find(self, figures: Figures, paper: PaperFigures) -> Finding:
-        found = self.matches.find(figures, paper)
-        low = (self.helps.find(figures, paper).interval or (1.0, 1.0))[0]
+    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
+        found = self.matches.find(metrics, paper)
+        low = (self.helps.find(metrics, paper).interval or (1.0, 1.0))[0]
         idle = "" if low > 0 else "; but a large bank alone does not help here"
         return replace(found, verdict=found.verdict + idle)
 
@@ -64,7 +64,7 @@ class NegativesMemory(Claim):
 
     name: ClassVar[str] = "negatives-memory"
     summary: ClassVar[str] = "a small memory bank with patch negatives matches a large one without"
-    where: ClassVar[str] = "non-semantic negatives, figures 4 and 5, table 1"
+    where: ClassVar[str] = "non-semantic negatives, metrics 4 and 5, table 1"
     recipes: ClassVar[Mapping[Scale, str]] = MOCO
     x: ClassVar[str] = "queue"
     columns: ClassVar[tuple[Column, ...]] = COLUMNS

@@ -13,7 +13,7 @@ from unshortcut.reproduction.measure import Measure
 
 _SMALL = "8-28"
 _KEYS = {"none": (), "horizontal": ("flip",), "vertical": ("flip", "vertical_flip"),
-         "rotation": ("flip", "vertical_flip", "turn")}  # fmt: skip
+         "rotation": ("flip", "vertical_flip", "rotate")}  # fmt: skip
 """Cumulative, as in the table: `vertical` flips both ways, `rotation` also turns."""
 _TABLE_6 = {
     _SMALL: dict(zip(_KEYS, (78.58, 78.72, 78.66, 78.64), strict=True)),

@@ -1,4 +1,4 @@
-"""Patch negatives make images unlike their tiles, and their textures too (NSN, figures 3, 13)."""
+"""Patch negatives make images unlike their tiles, and their textures too (NSN, metrics 3, 13)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -36,7 +36,7 @@ class NegativesSimilarity(Claim):
 
     name: ClassVar[str] = "negatives-similarity"
     summary: ClassVar[str] = "images grow unlike their tiles with alpha, and their textures as well"
-    where: ClassVar[str] = "non-semantic negatives, figures 3 and 13"
+    where: ClassVar[str] = "non-semantic negatives, metrics 3 and 13"
     recipes: ClassVar[Mapping[Scale, str]] = MOCO
     x: ClassVar[str] = "alpha"
     columns: ClassVar[tuple[Column, ...]] = (
@@ -48,7 +48,7 @@ class NegativesSimilarity(Claim):
     )
     measures: ClassVar[tuple[Measure, ...]] = (Similarity(),)
     notes: ClassVar[tuple[str, ...]] = (
-        "Mean cosines to the query where the objective works (encoder and head), and of the "
+        "Mean cosines to the query where the loss works (encoder and head), and of the "
         "encoder's features. Nothing is predicted of features and of other images.",
     )
 

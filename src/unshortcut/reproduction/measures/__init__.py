@@ -1,1 +1,1 @@
-"""Measurements: one file each, from a trained run to figures."""
+"""Measurements: one file each, from a trained run to metrics."""

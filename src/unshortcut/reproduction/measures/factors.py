@@ -28,7 +28,7 @@ class Factors(Measure):
 
     def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
         model = load_model(run)
-        figures: dict[str, float] = {}
+        metrics: dict[str, float] = {}
         for task in factors(evaluation):
             found = probe(
                 model,
@@ -38,5 +38,5 @@ class Factors(Measure):
                 console=evaluation.console,
                 seeds=self.seeds,
             )
-            figures |= {name: score.mean for name, score in found.scores.items()}
-        return figures
+            metrics |= {name: score.mean for name, score in found.scores.items()}
+        return metrics

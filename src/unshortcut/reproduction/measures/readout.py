@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from unshortcut.measuring.shape_bias import shape_bias
 from unshortcut.data.shapes import Shapes
+from unshortcut.measuring.shape_bias import shape_bias
 from unshortcut.models.load import load_model
 from unshortcut.probes.features import Features
 from unshortcut.probes.linear import linear_accuracy
@@ -31,7 +31,7 @@ class Readout(Measure):
     uses: ClassVar[tuple[str, ...]] = ("tests",)
 
     seeds: int = 3
-    """Readouts of one encoder, whose figures are averaged."""
+    """Readouts of one encoder, whose metrics are averaged."""
 
     def depends(self, evaluation: Evaluation) -> dict[str, Any]:
         tests = {name: test.fingerprint() for name, test in evaluation.tests.items()}

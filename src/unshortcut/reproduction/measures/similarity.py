@@ -16,7 +16,7 @@ from unshortcut.training.projection import load_projection
 class Similarity(Measure):
     """Mean cosines over pairs of training images, as the paper has them (NSN, 2.4).
 
-    Figures: `positive`, `negative`, `patch` and `texture_image` where the objective works, and
+    Figures: `positive`, `negative`, `patch` and `texture_image` where the loss works, and
     the same after `features_` for the encoder's own output.
     """
 

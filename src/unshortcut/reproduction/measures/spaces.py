@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unshortcut.methods.looc import LooCSettings
-from unshortcut.spaces.subsets import probe_spaces
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.tasks import Task, factors, objects, transfers
-from unshortcut.training.folder import RunFolder
 from unshortcut.spaces.loading import load_spaces
+from unshortcut.spaces.subsets import probe_spaces
+from unshortcut.training.folder import RunFolder
 
 ALL = "all"
 """The name of the subset that leaves out none."""
@@ -39,7 +39,7 @@ class Spaces(Measure):
         if not isinstance(load_recipe(RunFolder(run).recipe).method, LooCSettings):
             return {}
         model = load_spaces(run)
-        figures: dict[str, float] = {}
+        metrics: dict[str, float] = {}
         for task in _tasks(evaluation):
             found = probe_spaces(
                 model,
@@ -49,12 +49,12 @@ class Spaces(Measure):
                 console=evaluation.console,
                 seeds=self.seeds,
             )
-            figures |= {
+            metrics |= {
                 f"{name}{_AT}{subset_name(subset, model.spaces or ())}": score.mean
                 for subset, result in found.items()
                 for name, score in result.scores.items()
             }
-        return figures
+        return metrics
 
 
 def subset_name(subset: Sequence[str], spaces: Sequence[str]) -> str:
@@ -62,10 +62,10 @@ def subset_name(subset: Sequence[str], spaces: Sequence[str]) -> str:
     return ALL if len(subset) == len(spaces) else "+".join(subset)
 
 
-def of_subset(figures: Mapping[str, float], subset: str | None) -> dict[str, float]:
-    """The figures of a subset by task; for None those that belong to no subset."""
+def of_subset(metrics: Mapping[str, float], subset: str | None) -> dict[str, float]:
+    """The metrics of a subset by task; for None those that belong to no subset."""
     found = {}
-    for name, value in figures.items():
+    for name, value in metrics.items():
         task, _, of = name.partition(_AT)
         if of == (subset or ""):
             found[task] = value

@@ -29,10 +29,10 @@ class Transfer(Measure):
         return {"pairs": pairs, "seeds": self.seeds}
 
     def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
-        figures = {}
+        metrics = {}
         for name, (fitted, tested) in evaluation.transfers.items():
             found = probe(
                 run, fitted, tests={name: tested}, console=evaluation.console, seeds=self.seeds
             )
-            figures[name] = found.scores[name].mean
-        return figures
+            metrics[name] = found.scores[name].mean
+        return metrics

@@ -1,4 +1,4 @@
-"""The ordinary view: the pipeline with draws of its own."""
+"""The ordinary view: the pipeline with sampled of its own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unshortcut.augmentations.augmentation import Array, Pipeline
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 
@@ -14,11 +15,13 @@ from unshortcut.views.transform import ViewContext, ViewTransform
 class Augmented(ViewTransform):
     """All augmentations of the view's pipeline, drawn independently of every other view."""
 
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> list[Any]:
+    def sample(
+        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
+    ) -> list[Any]:
         return pipeline.sample(rng, context.image.height, context.image.width)
 
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: Sequence[Any]) -> Array:
-        return context.apply(pipeline, draws)
+    def apply(self, context: ViewContext, pipeline: Pipeline, sampled: Sequence[Any]) -> ImageArray:
+        return context.apply(pipeline, sampled)
 
-    def shrink(self, pipeline: Pipeline, draws: Sequence[Any]) -> float:
-        return pipeline.shrink(draws)
+    def shrink(self, pipeline: Pipeline, sampled: Sequence[Any]) -> float:
+        return pipeline.shrink(sampled)

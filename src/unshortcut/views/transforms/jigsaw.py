@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array, Pipeline
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 GRID = 3
@@ -22,22 +23,24 @@ class Jigsaw(ViewTransform):
     The pieces form one image again, in a random order: `models.jigsaw.cut` gives them back.
     """
 
-    def draw(
+    def sample(
         self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
     ) -> tuple[list[Any], int]:
-        draws = pipeline.sample(rng, context.image.height, context.image.width)
-        return draws, int(rng.integers(2**62))  # where pieces lie depends on the image made
+        sampled = pipeline.sample(rng, context.image.height, context.image.width)
+        return sampled, int(rng.integers(2**62))  # where pieces lie depends on the image made
 
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: tuple[list[Any], int]) -> Array:
-        augmentations, seed = draws
+    def apply(
+        self, context: ViewContext, pipeline: Pipeline, sampled: tuple[list[Any], int]
+    ) -> ImageArray:
+        augmentations, seed = sampled
         image = pipeline.apply(context.pixels(pipeline.copy(augmentations)), augmentations)
         return lay_out(image, generator(seed))
 
-    def shrink(self, pipeline: Pipeline, draws: tuple[list[Any], int]) -> float:
-        return pipeline.shrink(draws[0])
+    def shrink(self, pipeline: Pipeline, sampled: tuple[list[Any], int]) -> float:
+        return pipeline.shrink(sampled[0])
 
 
-def lay_out(image: Array, rng: np.random.Generator) -> Array:
+def lay_out(image: ImageArray, rng: np.random.Generator) -> ImageArray:
     """An image (h, w, 3) of at least 3 × 3 pixels to its pieces in a random order, as one image."""
     cells = [side // GRID for side in image.shape[:2]]
     pieces = [max(1, round(PIECE_SHARE * cell)) for cell in cells]

@@ -1,7 +1,8 @@
-"""Views that share draws with the query, or lack augmentations: leave-one-out and add-one keys.
+"""Views that share sampled parameters with the query, or lack augmentations.
 
-LooC, section 3: the key of an augmentation has the query's own parameters for it, and draws of its
-own for all others. Appendix E: for add-one the query lacks the augmentations, and each key has one.
+LooC, section 3: the key of an augmentation has the query's own parameters for it, and parameters of
+its own for all others. Appendix E: for add-one the query lacks the augmentations, and each key has
+one of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.errors import UsageError, unknown
 from unshortcut.augmentations.augmentation import Augmentation, Pipeline
+from unshortcut.errors import UsageError, unknown
 from unshortcut.views.transform import ViewContext
 from unshortcut.views.transforms.augmented import Augmented
 
 
 @dataclass(frozen=True)
 class Sharing(Augmented):
-    """All augmentations of the pipeline, those in `shares` with the draws of the view `of`.
+    """All augmentations of the pipeline, those in `shares` with the sampled of the view `of`.
 
-    It tells for each set of augmentations in `compares` whether all of their draws equal those of
+    It tells for each set of augmentations in `compares` whether all of their sampled equal those of
     `of`: always where they are shared, by accident elsewhere.
     """
 
@@ -30,18 +31,20 @@ class Sharing(Augmented):
     """Names of augmentations."""
     compares: tuple[tuple[str, ...], ...] = ()
 
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> list[Any]:
+    def sample(
+        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
+    ) -> list[Any]:
         given = self._drawn(context, pipeline, self.shares)
         return pipeline.sample(rng, context.image.height, context.image.width, given)
 
-    def tell(
-        self, context: ViewContext, pipeline: Pipeline, draws: Sequence[Any]
+    def metadata(
+        self, context: ViewContext, pipeline: Pipeline, sampled: Sequence[Any]
     ) -> NDArray[np.bool_] | None:
-        """(k,): for each of `compares` whether the draws are equal."""
+        """(k,): for each of `compares` whether the sampled are equal."""
         if not self.compares:
             return None
         there = [self._drawn(context, pipeline, names) for names in self.compares]
-        return np.array([all(draws[p] == drawn for p, drawn in one.items()) for one in there])
+        return np.array([all(sampled[p] == drawn for p, drawn in one.items()) for one in there])
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
         own, other = pipelines[view], pipelines[self.of]
@@ -51,7 +54,7 @@ class Sharing(Augmented):
                 raise _absent(view, name, other)
             if here != there:
                 raise UsageError(
-                    f"the view '{view}' shares draws of '{name}' with the view '{self.of}', so "
+                    f"the view '{view}' shares sampled of '{name}' with the view '{self.of}', so "
                     "views.overrides may not give them different ones"
                 )
         self._check_sizes(view, own)
@@ -72,11 +75,13 @@ class Sharing(Augmented):
             elif _changes_size(augmentation) and augmentation.name not in self.shares:
                 turns = augmentation.name
 
-    def _drawn(self, context: ViewContext, pipeline: Pipeline, names: Sequence[str]) -> dict[int, Any]:
+    def _drawn(
+        self, context: ViewContext, pipeline: Pipeline, names: Sequence[str]
+    ) -> dict[int, Any]:
         """What `of` drew for augmentations of these names, by their place in our pipeline."""
         other = context.pipelines[self.of]
         return {
-            here: context.draws[self.of][there]
+            here: context.sampled[self.of][there]
             for name in names
             for here, there in zip(pipeline.places(name), other.places(name), strict=True)
         }
@@ -89,7 +94,9 @@ class Lacking(Augmented):
     lacks: tuple[str, ...] = ()
     """Names of augmentations."""
 
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> list[Any]:
+    def sample(
+        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
+    ) -> list[Any]:
         given = {place: None for name in self.lacks for place in pipeline.places(name)}
         return pipeline.sample(rng, context.image.height, context.image.width, given)
 
@@ -115,7 +122,7 @@ def _absent(view: str, name: str, pipeline: Pipeline) -> UsageError:
 
 
 def _changes_size(augmentation: Augmentation) -> bool:
-    """Whether its draws decide on the size of what it returns."""
+    """Whether its sampled decide on the size of what it returns."""
     return type(augmentation).output_size is not Augmentation.output_size
 
 

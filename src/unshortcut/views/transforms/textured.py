@@ -7,21 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.data.copies import open_copy
 from unshortcut.imaging.synthesis import PATCH_SIDES, example_patches, synthesize_texture
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array, Pipeline
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 
 @dataclass(frozen=True)
 class Textured(ViewTransform):
-    """The texture image, through the augmentations of the view `of` with the draws of that view.
+    """The texture image, through the augmentations of the view `of` with the sampled of that view.
 
     The authors restore the state of the random generator between the photograph and its texture
     image. So here: where an augmentation meets an image of the size that it met in the query (all
-    of them after the crop), it takes the query's own draw; where it does not, it draws from the
-    numbers that the query's draws came from.
+    of them after the crop), it takes the query's own draw; where it does not, it sampled from the
+    numbers that the query's sampled came from.
     """
 
     has_pipeline: ClassVar[bool] = False
@@ -33,21 +34,21 @@ class Textured(ViewTransform):
     """Side of the example patches, or, below 1, their share of the image's shorter side and 96
     pixels at most; None: 96 where the image allows, else 48, else its side."""
 
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
         return int(rng.integers(2**62))  # the seed of the synthesis
 
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: int) -> Array:
-        texture = self._texture(context, draws)
+    def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
+        texture = self._texture(context, sampled)
         query = context.pipelines[self.of]
         return query.apply(texture, self._draws(context, query, texture))
 
-    def shrink(self, pipeline: Pipeline, draws: int) -> float:
+    def shrink(self, pipeline: Pipeline, sampled: int) -> float:
         return 1.0 if self.copy is None else math.inf  # a texture is that of the image in full
 
     def beside(self) -> tuple[str, ...]:
         return () if self.copy is None else (self.copy,)
 
-    def _texture(self, context: ViewContext, seed: int) -> Array:
+    def _texture(self, context: ViewContext, seed: int) -> ImageArray:
         if self.copy is not None:
             return open_copy(self.copy).image(context.identity).pixels()
         rng = generator(seed)
@@ -61,14 +62,18 @@ class Textured(ViewTransform):
         shorter = min(context.image.height, context.image.width)
         return max(1, min(round(self.patch * shorter), max(PATCH_SIDES)))
 
-    def _draws(self, context: ViewContext, pipeline: Pipeline, texture: Array) -> Sequence[Any]:
+    def _draws(
+        self, context: ViewContext, pipeline: Pipeline, texture: ImageArray
+    ) -> Sequence[Any]:
         rng = context.generator(self.of)
         there = context.image.height, context.image.width
         here = texture.shape[0], texture.shape[1]
-        draws = []
-        for augmentation, drawn in zip(pipeline.augmentations, context.draws[self.of], strict=True):
+        sampled = []
+        for augmentation, drawn in zip(
+            pipeline.augmentations, context.sampled[self.of], strict=True
+        ):
             params = drawn if here == there else augmentation.sample(rng, *here)
             there = augmentation.output_size(drawn, *there)
             here = augmentation.output_size(params, *here)
-            draws.append(params)
-        return draws
+            sampled.append(params)
+        return sampled

@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
 from unshortcut.randomness import generator
-from unshortcut.augmentations.augmentation import Array, Pipeline
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 PATCH_SHARE = (16 / 224, 72 / 224)
@@ -40,19 +41,19 @@ class TiledView(ViewTransform):
     overlap: bool = True
     flip: bool = False
     vertical_flip: bool = False
-    turn: bool = False
+    rotate: bool = False
 
-    def draw(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
         return int(rng.integers(2**62))  # where the patches lie depends on the size of the view
 
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: int) -> Array:
+    def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
         view = context.views[self.of]
-        return tile_patches(view, self.tiles(view, view, draws))
+        return tile_patches(view, self.tiles(view, view, sampled))
 
-    def shrink(self, pipeline: Pipeline, draws: int) -> float:
+    def shrink(self, pipeline: Pipeline, sampled: int) -> float:
         return math.inf  # nothing is decoded for it
 
-    def tiles(self, image: Array, like: Array, seed: int) -> Tiles:
+    def tiles(self, image: ImageArray, like: ImageArray, seed: int) -> Tiles:
         """Tiles out of an image (h, w, 3) for a result of the size of `like`."""
         height, width = image.shape[:2]
         size = like.shape[0], like.shape[1]
@@ -65,7 +66,7 @@ class TiledView(ViewTransform):
             overlap=self.overlap,
             flip=self.flip,
             vertical_flip=self.vertical_flip,
-            turn=self.turn,
+            rotate=self.rotate,
         )
 
 
@@ -73,9 +74,9 @@ class TiledView(ViewTransform):
 class TiledImage(TiledView):
     """Patches of the whole image, as it was decoded, tiled to the size of the view `of`."""
 
-    def make(self, context: ViewContext, pipeline: Pipeline, draws: int) -> Array:
+    def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
         image = context.pixels()
-        return tile_patches(image, self.tiles(image, context.views[self.of], draws))
+        return tile_patches(image, self.tiles(image, context.views[self.of], sampled))
 
-    def shrink(self, pipeline: Pipeline, draws: int) -> float:
+    def shrink(self, pipeline: Pipeline, sampled: int) -> float:
         return 1.0  # patches are of the image at its own scale
