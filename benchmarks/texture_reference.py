@@ -58,10 +58,10 @@ def read_pairs(folder: Path) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     return [
         (
             _read(path),
-            _read(path.with_name(path.name.replace("center", "random"))),
-            _read(path.with_name(path.name.replace("center", "reference"))),
+            _read(path.with_name(path.name.replace("centre", "random"))),
+            _read(path.with_name(path.name.replace("centre", "reference"))),
         )
-        for path in sorted(folder.glob("*-center.png"))
+        for path in sorted(folder.glob("*-centre.png"))
     ]
 
 

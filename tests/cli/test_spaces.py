@@ -168,11 +168,11 @@ def test_neighbors_of_images_that_are_named(
     [
         (["spaces", "moco"], "has no spaces"),
         (["spaces", "timm:resnet18@random"], "'timm:resnet18' has no spaces"),
-        (["spaces", "looc", "--subsets", "color"], "did you mean 'color'"),
+        (["spaces", "looc", "--subsets", "colour"], "did you mean 'color'"),
         (["spaces", "looc", "--out", "two.safetensors"], "is a file"),
         (["neighbors", "moco", "--out", "sheet.txt"], "wants a picture"),
         (["neighbors", "moco", "--spaces", "color"], "none of the models has any"),
-        (["neighbors", "looc", "moco", "--spaces", "color"], "did you mean 'color'"),
+        (["neighbors", "looc", "moco", "--spaces", "colour"], "did you mean 'color'"),
         (["neighbors", "moco", "--images", "nowhere.jpg"], "there is no image 'nowhere.jpg'"),
         (["neighbors", "moco", "--neighbors", "48"], "from 1 to 47, not 48"),
     ],

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from unshortcut.data.loader import Batch, EpochSampler, ViewLoader, check_batch
+from unshortcut.data.loader import EpochSampler, LoadedBatch, ViewLoader, check_batch
 from unshortcut.data.source import ArrayImage, BadImageError, Image, ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.randomness import generator
@@ -56,7 +56,7 @@ def plain(image: Image, identity: str, seed: int, epoch: int, index: int) -> dic
     return {"view": image.pixels()}
 
 
-def epochs(loader: ViewLoader, count: int) -> list[Batch]:
+def epochs(loader: ViewLoader, count: int) -> list[LoadedBatch]:
     batches = []
     for epoch in range(count):
         loader.sampler.set_epoch(epoch)
@@ -65,7 +65,7 @@ def epochs(loader: ViewLoader, count: int) -> list[Batch]:
     return batches
 
 
-def same(one: Batch, other: Batch) -> bool:
+def same(one: LoadedBatch, other: LoadedBatch) -> bool:
     return (
         one["views"].keys() == other["views"].keys()
         and all(torch.equal(one["views"][name], other["views"][name]) for name in one["views"])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.data.test_loader import Numbers
-from unshortcut.data.loader import Batch, ViewLoader
+from unshortcut.data.loader import LoadedBatch, ViewLoader
 from unshortcut.data.source import Image
 
 IMAGES, BATCH, EPOCHS = 22, 4, 3
@@ -29,7 +29,7 @@ class Recorder(lightning.LightningModule):
         self.weight = torch.nn.Parameter(torch.ones(()))
         self.seen: list[tuple[int, int, list[int]]] = []
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+    def training_step(self, batch: LoadedBatch, batch_idx: int) -> Tensor:
         self.seen.append((self.trainer.current_epoch, batch_idx, batch["index"].tolist()))
         return self.weight * batch["index"].float().mean() / 100
 

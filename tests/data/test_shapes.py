@@ -125,7 +125,7 @@ class TestErrors:
         with pytest.raises(UsageError, match="did you mean 'test'"):
             Shapes("tset")
         with pytest.raises(UsageError, match="did you mean 'color'"):
-            Shapes(label="color")
+            Shapes(label="colour")
         with pytest.raises(UsageError, match="at least 16 pixels wide, not 15"):
             Shapes(size=15)
         with pytest.raises(UsageError, match="at least 1, not 0"):

@@ -184,7 +184,7 @@ def test_textures_of_photographs_are_closer_than_the_papers_tool_s() -> None:
 
     measured = []
     for number in range(1, 40, 6):
-        examples = [read(number, "center"), read(number, "random")]
+        examples = [read(number, "centre"), read(number, "random")]
         for result in (synthesize_texture(examples), read(number, "reference")):
             measured.append(
                 (

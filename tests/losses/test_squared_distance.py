@@ -19,11 +19,11 @@ def test_it_is_the_squared_distance_less_alpha_times_that_of_the_negatives(alpha
     query.requires_grad_()
     loss = SquaredDistance()
     weighed = loss.weigh(torch.einsum("nd,nkd->nk", query, negatives), alpha, "inside")
-    loss = loss((query * positive).sum(1), [weighed])
+    found = loss((query * positive).sum(1), [weighed])
 
     away = (query[:, None] - negatives).square().sum(2).sum(1)
     expected = (query - positive).square().sum(1) - alpha * away
-    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(found, expected)
     # The expanded form of equation 2, with one negative: 2 − 2α − 2 q·p + 2α q·n.
     one = loss((query * positive).sum(1), [weighed[:, :1]])
     products = (query * positive).sum(1), (query * negatives[:, 0]).sum(1)

@@ -136,8 +136,8 @@ def test_what_cannot_be_found_is_said() -> None:
         neighbors([model], DATA, queries=["0/005.pn"])
     with pytest.raises(UsageError, match="color, and none of the models has any"):
         neighbors([model], DATA, spaces=["color"])
-    with pytest.raises(UsageError, match="unknown space 'color'; did you mean 'color'"):
-        neighbors([Seeing().model()], DATA, spaces=["color"])
+    with pytest.raises(UsageError, match="unknown space 'colour'; did you mean 'color'"):
+        neighbors([Seeing().model()], DATA, spaces=["colour"])
     twice = Shapes("train", size=16, count=20)
     twice.identity = lambda index: f"{index}/same.png"  # type: ignore[method-assign]
     with pytest.raises(UsageError, match=r"may be 0/same.png or 1/same.png: give more"):

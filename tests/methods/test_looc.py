@@ -113,7 +113,7 @@ def test_keys_go_through_the_key_encoder_alone_and_once_each() -> None:
     assert all(any(torch.equal(image, one) for one in dealt) for image in wanted)
 
 
-def test_accidental_equal_draws_can_be_left_out() -> None:
+def test_accidental_equal_params_can_be_left_out() -> None:
     keeps = build()
     drops = build(settings(QueueSettings(12), OtherKeysSettings(equal_params="drop")))
     views = random_views(VIEWS, 8, seed=0)

@@ -149,7 +149,7 @@ def test_the_supervised_row_is_trained_as_long() -> None:
     assert (recipe.schedule.epochs, recipe.schedule.kind) == (500, "step")
     assert (recipe.schedule.milestones, recipe.data.batch_size) == ([300, 400], 256)
     assert (recipe.method, recipe.views) == (short.method, short.views)
-    assert list(recipe.view_plan().makers) == ["query"]
+    assert list(recipe.view_plan().transforms) == ["query"]
 
 
 LOOC = {
@@ -194,7 +194,7 @@ def test_a_space_is_designated_and_has_a_key_of_its_own(
     assert recipe.encoder.branches == branches
     keys = [f"key_{space}" for space in spaces]
     extra = ["patch_negative"] if "patch" in name else []
-    assert {*recipe.view_plan().makers} == {"query", "key", *keys, *extra}
+    assert {*recipe.view_plan().transforms} == {"query", "key", *keys, *extra}
     assert method["strategy"] == ("add_one" if "add-one" in name else "leave_one_out")
 
 
@@ -221,7 +221,7 @@ def test_moco_pp_has_as_many_branches_as_looc_pp_and_no_designated_space(
     assert recipe.encoder.branches == branches == len(method["spaces"]) + 1
     assert not any(method["spaces"].values())
     assert sources_of(recipe) == ["queue"]
-    assert list(recipe.view_plan().makers) == ["query", "key"]
+    assert list(recipe.view_plan().transforms) == ["query", "key"]
     assert recipe.views == other.views
 
 
@@ -241,7 +241,10 @@ def test_rotation_is_all_that_the_rotation_baselines_add(data: str) -> None:
     for one in (plain, turned, same):
         one["method"].pop("shared")
     assert plain["method"] == turned["method"] == same["method"]
-    assert list(load_recipe(f"moco-v2-same-rotation-{data}").view_plan().makers) == ["query", "key"]
+    assert list(load_recipe(f"moco-v2-same-rotation-{data}").view_plan().transforms) == [
+        "query",
+        "key",
+    ]
 
 
 @pytest.mark.parametrize("data", ["500ep-imagenet100", "shapes", "imagenette"])

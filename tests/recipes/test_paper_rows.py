@@ -147,7 +147,7 @@ def test_byols_two_views_differ_in_blur_and_solarization() -> None:
     assert all(chances[0][name] == chances[1][name] for name in shared)
 
 
-FLIPS = ("", "-flip", "-flip-vflip", "-flip-vflip-turn")
+FLIPS = ("", "-flip", "-flip-vflip", "-flip-vflip-rotate")
 TABLE_6 = {(8, 28): (78.58, 78.72, 78.66, 78.64), (16, 72): (79.35, 79.06, 78.92, 78.40)}
 
 

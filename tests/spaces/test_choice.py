@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from unshortcut.measuring import _choice
 from unshortcut.probes.cross_validation import held_out_hits, stratified_folds
+from unshortcut.spaces import choice
 from unshortcut.spaces.choice import Candidate, Choice, choose, standard_error, wilson_interval
 
 SPACES = ("invariant", "color", "rotation")
@@ -150,7 +150,7 @@ def test_equally_good_spaces_are_not_called_better_or_worse(
     problems = [simulate(seed, count, classes, alike, sizes=(1,)) for seed in range(60)]
     assert 60 < np.mean([problem.own.accuracy for problem in problems]) < 90
     assert sum(map(tells_some_apart, problems)) <= 3
-    monkeypatch.setattr(_choice, "TRAINING_SHARE", 1.0)
+    monkeypatch.setattr(choice, "TRAINING_SHARE", 1.0)
     again = [
         choose(problem.own.candidate, [one.candidate for one in problem.subsets])
         for problem in problems

@@ -84,8 +84,8 @@ def test_one_space_of_looc_plus_plus_is_an_encoder_for_timm(
 
 
 def test_names_that_are_no_space_are_refused(looc: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"'color'.*'color'"):
-        load_spaces(looc, ["color"])
+    with pytest.raises(UsageError, match=r"'colour'.*'color'"):
+        load_spaces(looc, ["colour"])
     with pytest.raises(UsageError, match="at least one"):
         load_spaces(looc, [])
     moco = small_run("moco-v2-shapes", tmp_path / "run", SETS).folder

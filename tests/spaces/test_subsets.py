@@ -37,9 +37,9 @@ def test_named_subsets_come_in_the_models_order_each_once() -> None:
     )
 
 
-@pytest.mark.parametrize("which", ["color", "invariant,color", [("rotation", "color")]])
+@pytest.mark.parametrize("which", ["colour", "invariant,colour", [("rotation", "colour")]])
 def test_an_unknown_space_is_said_with_the_nearest(which: str) -> None:
-    with pytest.raises(UsageError, match="unknown space 'color'; did you mean 'color'"):
+    with pytest.raises(UsageError, match="unknown space 'colour'; did you mean 'color'"):
         probe_spaces(Seeing().model(), TRAIN, "knn", subsets=which, tests=[TEST])
 
 

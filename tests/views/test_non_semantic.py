@@ -125,7 +125,7 @@ class TestTextured:
             sides.append(patches[0].shape[0])
             return synthesize_texture(patches, *arguments, seed=seed)
 
-        monkeypatch.setattr(textured, "synthesize", noted)
+        monkeypatch.setattr(textured, "synthesize_texture", noted)
         views(Textured(patch=patch))
         assert sides == [side]
 

@@ -65,7 +65,7 @@ class SharedDraws(ViewTransform):
 
     of: str
 
-    def draw(
+    def sample(
         self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
     ) -> Sequence[Any]:
         return context.sampled[self.of]
