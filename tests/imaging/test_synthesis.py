@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import PIL.Image
 import pytest
+from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.imaging.pictures import pictures
 from tests.real_data import real_data
 from unshortcut.imaging.synthesis import example_patches, synthesize_texture
-from unshortcut.imaging.texture_statistics import copying, gram_distance, wasserstein_distance
 
 RNG = np.random.default_rng
 

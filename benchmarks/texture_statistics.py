@@ -63,7 +63,7 @@ def gram_distance(images: Sequence[ImageArray], references: Sequence[ImageArray]
 
 
 @dataclass(frozen=True)
-class Copying:
+class CopiedPieces:
     """What of a result was found in its examples, in pieces of at least 3×3 pixels."""
 
     shares: tuple[float, ...]
@@ -85,7 +85,7 @@ class Copying:
         return float(np.median(self.areas)) if self.areas.size else 0.0
 
 
-def copying(result: ImageArray, examples: Sequence[ImageArray]) -> Copying:
+def copying(result: ImageArray, examples: Sequence[ImageArray]) -> CopiedPieces:
     """Find by exact pixel matching what a result copies from its examples.
 
     A block of 3×3 pixels comes from (example, offset) where all nine colors equal the example's
@@ -111,7 +111,7 @@ def copying(result: ImageArray, examples: Sequence[ImageArray]) -> Copying:
     found = region >= 0
     shares = np.bincount(example[found], minlength=len(examples)) / region.size
     areas = np.bincount(region[found])
-    return Copying(tuple(shares.tolist()), areas[areas > 0].astype(np.int64))
+    return CopiedPieces(tuple(shares.tolist()), areas[areas > 0].astype(np.int64))
 
 
 def _scales(
