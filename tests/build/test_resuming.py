@@ -190,7 +190,9 @@ class TestWhatCannotBe:
         names = ["1.jpg", "1-gaussian.jpg"] if keep_originals else ["1.webp", "1.webp.png"]
         write_tree(tmp_path / "clash", names)
         with pytest.raises(UsageError, match=f"two results would be called {names[1]}"):
-            filter_data(tmp_path / "clash", tmp_path / "out", "gaussian", keep_originals=keep_originals)
+            filter_data(
+                tmp_path / "clash", tmp_path / "out", "gaussian", keep_originals=keep_originals
+            )
         assert not (tmp_path / "out").exists()
 
     def test_wrong_options(self, source: Path, tmp_path: Path) -> None:

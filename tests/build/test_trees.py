@@ -181,5 +181,10 @@ def test_the_manifest_tells_how_and_not_where(tmp_path: Path) -> None:
     assert told["operation"] == {
         "name": "stylized", "strength": 1.0, "styles": "paintings", "adain": None
     }  # fmt: skip
-    assert (told["seed"], told["quality"], told["format"], told["keep_originals"]) == (7, 80, "keep", False)
+    assert (told["seed"], told["quality"], told["format"], told["keep_originals"]) == (
+        7,
+        80,
+        "keep",
+        False,
+    )
     assert {"numpy", "simplejpeg", "numba", "unshortcut"} <= set(told["versions"])
