@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
-from unshortcut.imaging.adain import AdaIN, adain, load_adain
+from unshortcut.imaging.adain import AdaIN, adaptive_instance_norm, load_adain
 
 
 def vgg(*channels: int | str) -> nn.Sequential:
@@ -114,7 +114,7 @@ def test_without_style_the_image_is_encoded_and_decoded(
 def test_features_get_the_mean_and_deviation_of_the_style_s() -> None:
     torch.manual_seed(0)
     content, style = torch.randn(2, 7, 9, 11) * 3 + 1, torch.randn(2, 7, 5, 6) * 0.5 - 2
-    out = adain(content, style)
+    out = adaptive_instance_norm(content, style)
     torch.testing.assert_close(out.mean((2, 3)), style.mean((2, 3)), atol=1e-4, rtol=0)
     wanted = style.std((2, 3), correction=0)
     torch.testing.assert_close(out.std((2, 3), correction=0), wanted, atol=1e-4, rtol=0)

@@ -15,7 +15,7 @@ from unshortcut.data.shapes.draw import (
 )
 from unshortcut.data.shapes.plan import DrawnObject, ImagePlan
 from unshortcut.imaging.patterns import random_pattern
-from unshortcut.imaging.transfer import lay_texture
+from unshortcut.imaging.transfer import overlay_texture
 from unshortcut.randomness import generator
 
 
@@ -48,7 +48,7 @@ def paint(plan: ImagePlan, split: str, size: int) -> ImageArray:
                 paint_flat(canvas, fill(item.points, size), item.colors.object[1])
     pixels = (canvas * 255 + 0.5).astype(np.uint8)
     if plan.style is not None:
-        pixels = lay_texture(pixels, random_pattern(generator(plan.style, "style"), size, size))
+        pixels = overlay_texture(pixels, random_pattern(generator(plan.style, "style"), size, size))
     return np.ascontiguousarray(np.rot90(pixels, plan.rotations)) if plan.rotations else pixels
 
 
