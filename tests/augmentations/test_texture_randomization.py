@@ -102,7 +102,7 @@ def test_what_cannot_be_is_said_when_the_augmentation_is_made(tmp_path: Path) ->
     )
     missing.mkdir()
     refused({"styles": str(missing)}, "texture_randomization: no images in the folder")
-    refused({"adain": str(tmp_path / "w.pth")}, "texture_randomization: there is no AdaIN weights")
+    refused({"adain": str(tmp_path / "w.pth")}, "texture_randomization: the AdaIN weights file")
     refused({"strength": 1.5}, "texture_randomization.strength must be a number from 0 to 1")
     refused({"p": -1}, "texture_randomization.p")
 

@@ -240,7 +240,7 @@ class TestScenes:
             assert names == [SHAPE_NAMES[k] for k in scene.shape_labels]
 
     def test_other_splits_have_no_scene(self) -> None:
-        with pytest.raises(UsageError, match="'test' of shapes has no boxes"):
+        with pytest.raises(UsageError, match="has boxes, not 'test'"):
             Shapes("test").scene(0)
 
 

@@ -151,10 +151,10 @@ def changed(weights: Mapping[str, Tensor], **new: Tensor | None) -> dict[str, Te
 
 def test_what_is_wrong_with_a_file_is_said(weights: dict[str, Tensor], tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
-    with pytest.raises(UsageError, match="there is no AdaIN weights file"):
+    with pytest.raises(UsageError, match="the AdaIN weights file .* does not exist"):
         load_adain(path)
     save_file(changed(weights, decoder__14__bias=None), path)
-    with pytest.raises(UsageError, match=r"holds no tensor 'decoder\.14\.bias'"):
+    with pytest.raises(UsageError, match=r"has no tensor 'decoder\.14\.bias'"):
         load_adain(path)
     save_file(changed(weights, encoder__9__weight=torch.zeros(128, 64, 1, 1)), path)
     with pytest.raises(
@@ -169,7 +169,7 @@ def test_what_is_wrong_with_a_file_is_said(weights: dict[str, Tensor], tmp_path:
     with pytest.raises(UsageError, match="cannot be read as weights"):
         load_adain(other)
     torch.save([1, 2], other)
-    with pytest.raises(UsageError, match="holds a list"):
+    with pytest.raises(UsageError, match="contains a list"):
         load_adain(other)
     torch.save(nn.Linear(1, 1), other)  # a pickled object could run code
     with pytest.raises(UsageError, match="cannot be read as weights"):

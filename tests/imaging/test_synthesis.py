@@ -171,7 +171,7 @@ def test_patches_are_the_center_and_a_random_place(
 
 
 def test_a_patch_without_pixels_is_refused() -> None:
-    with pytest.raises(ValueError, match="no patch of side 0 in an image of 9×9"):
+    with pytest.raises(ValueError, match="a 9×9 image has no patches of side 0"):
         example_patches(np.zeros((9, 9, 3), np.uint8), RNG(0), 0)
 
 
