@@ -29,21 +29,21 @@ SEVERITIES = range(1, 6)
 PACKAGES = ["imagecorruptions", "scikit-image", "scipy", "numpy", "numba", "pillow"]
 Corrupt = Callable[[np.ndarray, str, int], np.ndarray]
 
-# How the package asks for the numbers of a corruption, answered with what was drawn for ours.
+# How the package asks for the numbers of a corruption, answered with what was sampled for ours.
 # The other random ones draw elsewhere (impulse noise in scikit-image), draw the image itself (shot
 # noise), show other pictures (frost) or have another definition (elastic transform).
 INJECTED: Mapping[str, Callable[[Any], dict[str, Callable[..., Any]]]] = {
     **dict.fromkeys(
         ("defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "jpeg_compression"),
-        lambda drawn: {},
+        lambda sampled: {},
     ),
-    "gaussian_noise": lambda drawn: {
-        "normal": lambda size, scale: scale * drawn.astype(np.float64),
+    "gaussian_noise": lambda sampled: {
+        "normal": lambda size, scale: scale * sampled.astype(np.float64),
     },
-    "motion_blur": lambda drawn: {"uniform": lambda low, high: drawn},
-    "snow": lambda drawn: {
-        "normal": lambda size, loc, scale: loc + scale * drawn.flakes.astype(np.float64),
-        "uniform": lambda low, high: drawn.degrees,
+    "motion_blur": lambda sampled: {"uniform": lambda low, high: sampled},
+    "snow": lambda sampled: {
+        "normal": lambda size, loc, scale: loc + scale * sampled.flakes.astype(np.float64),
+        "uniform": lambda low, high: sampled.degrees,
     },
 }
 
@@ -135,13 +135,13 @@ def time_alone(photos: Sequence[np.ndarray], name: str) -> float:
 
 
 def check_equal(theirs: Corrupt, photos: Sequence[np.ndarray], name: str) -> None:
-    """End the program where a pixel differs for the same drawn numbers."""
+    """End the program where a pixel differs for the same sampled numbers."""
     for photo in photos:
         for severity in SEVERITIES:
             numbers = parameters(name, severity)
-            drawn = CORRUPTIONS[name].draw(generator(severity), SIDE, SIDE, numbers)
-            ours = CORRUPTIONS[name].apply(photo, numbers, drawn)
-            with patch.dict(vars(np.random), INJECTED[name](drawn)):
+            sampled = CORRUPTIONS[name].sample(generator(severity), SIDE, SIDE, numbers)
+            ours = CORRUPTIONS[name].apply(photo, numbers, sampled)
+            with patch.dict(vars(np.random), INJECTED[name](sampled)):
                 reference = theirs(photo, name, severity)
             differing = int((ours != reference).sum())
             if differing:

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.common import json_target, real_data, report
+from benchmarks.normalize import to_float
 from unshortcut.data.decode import EncodedImage
-from unshortcut.imaging.normalize import to_float
 from unshortcut.probes.linear import Setting, linear_accuracy, stratified_holdout
 from unshortcut.probes.protocols import MOCO, run_protocol
 from unshortcut.randomness import generator

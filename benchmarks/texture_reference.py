@@ -1,7 +1,7 @@
 """Synthesized textures beside those of the papers' Rust tool, and beside patch tiling.
 
 Each of 40 pairs of example patches stands with the tool's result for it. The statistics are those
-of `unshortcut.imaging.texture_statistics`. Settings were chosen by the figures of the even pairs.
+of `benchmarks.texture_statistics`. Settings were chosen by the figures of the even pairs.
 """
 
 import argparse
@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.common import real_data, report
+from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
 from unshortcut.imaging.synthesis import synthesize_texture
-from unshortcut.imaging.texture_statistics import copying, gram_distance, wasserstein_distance
 from unshortcut.views.sheet import sheet
 
 SIDE, SMALLEST, LARGEST = 224, 16, 72

@@ -13,8 +13,8 @@ import torch
 from lightly.transforms import MoCoV2Transform
 
 from benchmarks.common import alternate, json_target, read_photos, report
+from benchmarks.normalize import to_float
 from unshortcut.data.decode import EncodedImage
-from unshortcut.imaging.normalize import to_float
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.recipes.load import load_recipe
 

@@ -15,10 +15,10 @@ import cv2
 import ray
 
 from benchmarks.common import read_photos
-from unshortcut.build.copying import Copying
-from unshortcut.build.make import filter_data, texturize
+from unshortcut.build.api import filter_data, texturize
+from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.operation import make_operation
-from unshortcut.build.run import Made
+from unshortcut.build.run import BuildResult
 from unshortcut.data.decode import EncodedImage
 
 COPIES = 6
@@ -59,7 +59,7 @@ def _local(photos: list[bytes], source: Path, root: Path) -> dict[str, float]:
 
 def _work_alone(photos: list[bytes]) -> float:
     """Seconds of decoding, filtering and encoding all images, from memory to memory."""
-    copying = Copying(make_operation("anisotropic", {}))
+    copying = CopySettings(make_operation("anisotropic", {}))
     start = time.perf_counter()
     for number, photo in enumerate(photos * COPIES):
         name = f"{number:05d}.jpg"
@@ -85,7 +85,7 @@ def _ray(source: Path, few: Path, root: Path) -> dict[str, float]:
     return found
 
 
-def _timed(make: Callable[[Path], Made], root: Path) -> float:
+def _timed(make: Callable[[Path], BuildResult], root: Path) -> float:
     """Seconds of making a data set, from the first image handed out to the manifest.
 
     Opening the source and compiling come before; they do not grow with the work.

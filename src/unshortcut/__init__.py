@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unshortcut.auditor import audit
-    from unshortcut.build.make import filter_data, texturize
+    from unshortcut.build.api import filter_data, texturize
     from unshortcut.data.open import open_data
     from unshortcut.demonstration import demo
     from unshortcut.measuring.nearest import neighbors
@@ -35,7 +35,7 @@ _PLACES = {
     "demo": "unshortcut.demonstration",
     "embed": "unshortcut.probes.run",
     "export": "unshortcut.training.exporting",
-    "filter_data": "unshortcut.build.make",
+    "filter_data": "unshortcut.build.api",
     "load_model": "unshortcut.models.load",
     "load_recipe": "unshortcut.recipes.load",
     "load_spaces": "unshortcut.spaces.loading",
@@ -48,7 +48,7 @@ _PLACES = {
     "show": "unshortcut.training.contact_sheet",
     "similarity": "unshortcut.measuring.similarities",
     "space_reliance": "unshortcut.spaces.reliance",
-    "texturize": "unshortcut.build.make",
+    "texturize": "unshortcut.build.api",
 }
 
 __all__ = [

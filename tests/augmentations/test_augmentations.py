@@ -21,7 +21,7 @@ from unshortcut.augmentations.augmentation import Augmentation, Pipeline, make_a
 from unshortcut.data.decode import EncodedImage
 from unshortcut.discovery import find
 from unshortcut.errors import UsageError
-from unshortcut.imaging.color import Color
+from unshortcut.imaging.color import ColorStep
 from unshortcut.randomness import generator
 
 DRAWS = 1500
@@ -95,7 +95,7 @@ def test_jitter_is_drawn_as_torchvision_draws_it() -> None:
         for _ in range(DRAWS)
     ]
     for place, step in enumerate(
-        (Color.BRIGHTNESS, Color.CONTRAST, Color.SATURATION, Color.HUE), start=1
+        (ColorStep.BRIGHTNESS, ColorStep.CONTRAST, ColorStep.SATURATION, ColorStep.HUE), start=1
     ):
         assert same_distribution(
             [draw[step] for draw in ours], [float(draw[place]) for draw in reference]
@@ -108,7 +108,10 @@ def test_jitter_is_drawn_as_torchvision_draws_it() -> None:
 
 def test_a_jitter_of_nothing_leaves_the_step_out() -> None:
     jitter = make_augmentation("color_jitter", {"brightness": 0, "hue": 0.0, "p": 1.0})
-    assert {step for step, _ in jitter.sample(RNG(0), 9, 9)} == {Color.CONTRAST, Color.SATURATION}
+    assert {step for step, _ in jitter.sample(RNG(0), 9, 9)} == {
+        ColorStep.CONTRAST,
+        ColorStep.SATURATION,
+    }
 
 
 def test_blur_is_drawn_uniformly() -> None:

@@ -15,7 +15,7 @@ from unshortcut.augmentations.augmentation import make_augmentation
 from unshortcut.errors import UsageError
 from unshortcut.imaging.adain import _shapes, load_adain
 from unshortcut.imaging.patterns import random_pattern
-from unshortcut.imaging.transfer import fitted_style, transfer_texture
+from unshortcut.imaging.transfer import fit_style, transfer_texture
 from unshortcut.randomness import generator
 
 
@@ -69,7 +69,7 @@ def test_styles_come_from_the_folder_each_as_often_and_broken_ones_are_passed_ov
 ) -> None:
     change: Any = make_augmentation("texture_randomization", {"styles": str(styles)})
     files = [cv2.imread(str(styles / f"{k}.png"))[..., ::-1] for k in range(5)]
-    fitted = [fitted_style(np.ascontiguousarray(file), 32, 48).tobytes() for file in files]
+    fitted = [fit_style(np.ascontiguousarray(file), 32, 48).tobytes() for file in files]
     used = [fitted.index(change.style(number, 32, 48).tobytes()) for number in range(300)]
     assert stats.chisquare(np.bincount(used, minlength=5)).pvalue > 1e-3
     number = 5
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_said_when_the_augmentation_is_made(tmp_path: Path) ->
     )
     missing.mkdir()
     refused({"styles": str(missing)}, "texture_randomization: no images in the folder")
-    refused({"adain": str(tmp_path / "w.pth")}, "texture_randomization: there is no AdaIN weights")
+    refused({"adain": str(tmp_path / "w.pth")}, "texture_randomization: the AdaIN weights file")
     refused({"strength": 1.5}, "texture_randomization.strength must be a number from 0 to 1")
     refused({"p": -1}, "texture_randomization.p")
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.build.killing import PATIENCE, results, start, wait_for
 from tests.build.sets import digests, plain_tree, write_shards
-from unshortcut.build.make import filter_data, texturize
-from unshortcut.build.stopping import signals_stop
+from unshortcut.build.api import filter_data, texturize
+from unshortcut.build.signals import stop_on_signals
 from unshortcut.errors import InterruptedRunError, RunError
 
 pytestmark = pytest.mark.timeout(900)
@@ -94,7 +94,7 @@ def test_a_killed_worker_is_told(tmp_path: Path) -> None:
     os.kill(children(process.pid or 0)[0], signal.SIGKILL)
     process.join()
     assert "a worker was killed" in told.read_text()
-    assert "of 48 images are done, and the same command goes on" in told.read_text()
+    assert "of 48 images are done; run the same command again to continue" in told.read_text()
     MAKERS["filter"](source, tmp_path / "out")
     MAKERS["filter"](source, tmp_path / "whole")
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")
@@ -120,7 +120,7 @@ def test_a_signal_stops_promptly_and_says_how_to_go_on(
     process.join()
     assert time.monotonic() - asked < 30
     assert told.read_text().startswith(f"{128 + number} stopped: ")
-    assert "the same command goes on" in told.read_text()
+    assert "run the same command again to continue" in told.read_text()
     assert not list((tmp_path / "out").glob(".*"))
     MAKERS["filter"](source, tmp_path / "out")
     MAKERS["filter"](source, tmp_path / "whole")
@@ -129,6 +129,6 @@ def test_a_signal_stops_promptly_and_says_how_to_go_on(
 
 def test_handlers_are_put_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with signals_stop():
+    with stop_on_signals():
         assert signal.getsignal(signal.SIGTERM) is not before
     assert signal.getsignal(signal.SIGTERM) is before

@@ -2,8 +2,8 @@
 
 import pytest
 
-from unshortcut.build.copying import Copying
-from unshortcut.build.encoding import Wanted, encode, format_of, is_whole
+from unshortcut.build.copy_settings import CopySettings
+from unshortcut.build.encoding import OutputFormat, encode, format_of, is_whole
 from unshortcut.build.operation import make_operation
 
 GAUSSIAN = make_operation("gaussian", {})
@@ -22,8 +22,8 @@ GAUSSIAN = make_operation("gaussian", {})
         ("cat/1.png", "jpeg", "cat/1.png.jpg"),
     ],
 )
-def test_a_copy_has_the_name_of_its_original(path: str, wanted: Wanted, name: str) -> None:
-    assert Copying(GAUSSIAN, wanted).file_name(path) == name
+def test_a_copy_has_the_name_of_its_original(path: str, wanted: OutputFormat, name: str) -> None:
+    assert CopySettings(GAUSSIAN, wanted).file_name(path) == name
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_copy_has_the_name_of_its_original(path: str, wanted: Wanted, name: st
     ],
 )
 def test_a_doubled_copy_lies_beside_its_original(path: str, name: str) -> None:
-    assert Copying(GAUSSIAN, double=True).file_name(path) == name
+    assert CopySettings(GAUSSIAN, keep_originals=True).file_name(path) == name
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_a_doubled_copy_lies_beside_its_original(path: str, name: str) -> None:
         ("jpg", "png", "png"),
     ],
 )
-def test_a_copy_in_a_shard_keeps_its_key(ending: str, wanted: Wanted, name: str) -> None:
-    assert Copying(GAUSSIAN, wanted).member_name("a/7", ending) == f"a/7.{name}"
-    doubled = Copying(GAUSSIAN, wanted, double=True)
+def test_a_copy_in_a_shard_keeps_its_key(ending: str, wanted: OutputFormat, name: str) -> None:
+    assert CopySettings(GAUSSIAN, wanted).member_name("a/7", ending) == f"a/7.{name}"
+    doubled = CopySettings(GAUSSIAN, wanted, keep_originals=True)
     assert doubled.member_name("a/7", ending) == f"a/7-gaussian.{name}"
 
 

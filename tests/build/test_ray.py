@@ -18,7 +18,7 @@ import pytest
 
 from tests.build.killing import wait_for
 from tests.build.sets import digests, plain_tree, write_shards
-from unshortcut.build.make import filter_data, texturize
+from unshortcut.build.api import filter_data, texturize
 from unshortcut.errors import UsageError
 
 ray = pytest.importorskip("ray", reason="unshortcut[cluster] is not installed")

@@ -10,8 +10,8 @@ import pytest
 
 from tests.build.sets import digests, encoded, plain_tree, write_tree
 from tests.data.images import write_tar
+from unshortcut.build.api import filter_data, texturize
 from unshortcut.build.destination import sole_writer
-from unshortcut.build.make import filter_data, texturize
 from unshortcut.data.copies import MANIFEST
 from unshortcut.errors import RunError, UsageError
 
@@ -47,11 +47,11 @@ def test_missing_and_cut_copies_are_made_again(source: Path, out: Path) -> None:
 
 def test_a_cut_original_of_a_doubled_set_is_copied_again(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "double"
-    filter_data(source, out, "gaussian", double=True)
+    filter_data(source, out, "gaussian", keep_originals=True)
     whole = digests(out)
     (out / "train/c0/000.jpg").write_bytes(b"cut")
     (out / "train/c2/002-gaussian.jpg").unlink()
-    assert filter_data(source, out, "gaussian", double=True).made == 2
+    assert filter_data(source, out, "gaussian", keep_originals=True).made == 2
     assert digests(out) == whole
 
 
@@ -101,7 +101,7 @@ def test_a_run_killed_before_its_manifest_starts_anew(source: Path, tmp_path: Pa
         ({"method": "robust"}, "operation.name: 'gaussian' there, 'robust' here$"),
         ({"quality": 80}, "quality: 95 there, 80 here"),
         ({"seed": 1}, "seed: 0 there, 1 here"),
-        ({"double": True}, "double: False there, True here"),
+        ({"keep_originals": True}, "keep_originals: False there, True here"),
         ({"format": "png"}, "format: 'keep' there, 'png' here"),
     ],
 )
@@ -167,11 +167,11 @@ class TestWhatCannotBe:
     def test_a_file(self, source: Path, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
         self.refuse(source, tmp_path / "file", "is a file")
-        self.refuse(source, tmp_path / "file/below", "cannot make the folder")
+        self.refuse(source, tmp_path / "file/below", "cannot create the folder")
 
     def test_a_folder_with_other_things(self, source: Path, tmp_path: Path) -> None:
         write_tree(tmp_path / "full", ["mine.jpg"])
-        self.refuse(source, tmp_path / "full", "holds other files, such as mine.jpg")
+        self.refuse(source, tmp_path / "full", "contains other files, such as mine.jpg")
 
     def test_a_manifest_of_something_else(self, source: Path, tmp_path: Path) -> None:
         (tmp_path / "odd").mkdir()
@@ -185,12 +185,14 @@ class TestWhatCannotBe:
         self.refuse("shaps", tmp_path / "out", "did you mean 'shapes'")
         assert not (tmp_path / "out").exists()
 
-    @pytest.mark.parametrize("double", [False, True])
-    def test_two_results_of_one_name(self, tmp_path: Path, double: bool) -> None:
-        names = ["1.jpg", "1-gaussian.jpg"] if double else ["1.webp", "1.webp.png"]
+    @pytest.mark.parametrize("keep_originals", [False, True])
+    def test_two_results_of_one_name(self, tmp_path: Path, keep_originals: bool) -> None:
+        names = ["1.jpg", "1-gaussian.jpg"] if keep_originals else ["1.webp", "1.webp.png"]
         write_tree(tmp_path / "clash", names)
         with pytest.raises(UsageError, match=f"two results would be called {names[1]}"):
-            filter_data(tmp_path / "clash", tmp_path / "out", "gaussian", double=double)
+            filter_data(
+                tmp_path / "clash", tmp_path / "out", "gaussian", keep_originals=keep_originals
+            )
         assert not (tmp_path / "out").exists()
 
     def test_wrong_options(self, source: Path, tmp_path: Path) -> None:
@@ -199,7 +201,7 @@ class TestWhatCannotBe:
             ({"quality": 0}, "'quality' should be greater than or equal to 1"),
             ({"workers": 0}, "workers must be at least 1"),
             ({"engine": "spark"}, "'local' or 'ray'"),
-            ({"address": "auto"}, "goes with the engine 'ray'"),
+            ({"address": "auto"}, "can only be given with the engine 'ray'"),
         ):
             with pytest.raises(UsageError, match=message):
                 filter_data(source, tmp_path / "out", "gaussian", **options)
@@ -221,7 +223,7 @@ def test_a_full_disk_is_told_and_the_same_call_goes_on(
         with pytest.raises(RunError) as stopped:
             filter_data(source, tmp_path / "out", "gaussian", workers=1)
     said = str(stopped.value)
-    assert "there is no space left while" in said and "same command goes on" in said
+    assert "there is no space left while" in said and "same command again" in said
     assert "3 of 8 images are done" in said
     assert not list((tmp_path / "out").glob(".*"))
     made = filter_data(source, tmp_path / "out", "gaussian")
@@ -242,7 +244,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(source: Path, tmp_path: Path
         path.rmdir()
     (out / "val").rmdir()
     (out / "val").write_text("in the way")
-    with pytest.raises(RunError, match=r"writing failed .* while val/"):
+    with pytest.raises(RunError, match=r"writing failed .* while writing val/"):
         filter_data(source, out, "gaussian")
 
 
@@ -253,7 +255,7 @@ def test_little_space_is_warned_of(
         free = 1000
 
     monkeypatch.setattr("unshortcut.build.run.shutil.disk_usage", lambda path: Usage)
-    with pytest.warns(UserWarning, match=r"0.0 GB are free; if that does not do"):
+    with pytest.warns(UserWarning, match=r"0.0 GB are free; if the run stops"):
         filter_data(source, tmp_path / "out", "gaussian")
 
 
@@ -300,13 +302,13 @@ def test_what_another_run_wrote_while_this_one_waited_is_looked_at(
         time.sleep(0.5)
         (out / "theirs.jpg").write_bytes(encoded(0))
     waiting.join()
-    assert refused and "holds other files" in refused[0]
+    assert refused and "contains other files" in refused[0]
     assert [path.name for path in out.iterdir()] == ["theirs.jpg"]
 
 
 def test_names_that_would_be_too_long_are_refused_before_any_work(tmp_path: Path) -> None:
     source = write_tree(tmp_path / "in", [f"{'n' * 251}.bmp"])
-    with pytest.raises(UsageError, match="longer than a name may be"):
+    with pytest.raises(UsageError, match="would be too long"):
         filter_data(source, tmp_path / "out", "gaussian")
     assert not (tmp_path / "out").exists()
 

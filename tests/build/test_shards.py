@@ -10,7 +10,7 @@ import pytest
 
 from tests.build.sets import digests, encoded, write_shards
 from tests.data.images import write_tar
-from unshortcut.build.make import filter_data, texturize
+from unshortcut.build.api import filter_data, texturize
 from unshortcut.build.operation import make_operation
 from unshortcut.data.copies import MANIFEST, open_copy
 from unshortcut.data.decode import EncodedImage
@@ -72,7 +72,7 @@ def test_any_number_of_workers_gives_the_same_bytes(pattern: str, tmp_path: Path
 
 
 def test_a_doubled_shard_has_both_samples_with_their_labels(pattern: str, tmp_path: Path) -> None:
-    filter_data(pattern, tmp_path / "out", "gaussian", double=True)
+    filter_data(pattern, tmp_path / "out", "gaussian", keep_originals=True)
     before, after = members(tmp_path / "in/s-01.tar"), members(tmp_path / "out/s-01.tar")
     assert len(after) == 2 * len(before)
     assert before.items() <= after.items()

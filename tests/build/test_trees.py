@@ -10,7 +10,7 @@ import pytest
 from tests.build.sets import digests, encoded, pixels, plain_tree, write_tree
 from tests.data.bad_folder import make_bad_folder
 from tests.data.images import write_tar
-from unshortcut.build.make import filter_data, texturize
+from unshortcut.build.api import filter_data, texturize
 from unshortcut.build.operation import make_operation
 from unshortcut.data.copies import MANIFEST, open_copy
 from unshortcut.data.decode import EncodedImage
@@ -81,14 +81,14 @@ def test_sources_are_only_read(tmp_path: Path) -> None:
     source = write_tree(tmp_path / "in", NAMES)
     before = {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in source.rglob("*")}
     content = digests(source)
-    filter_data(source, tmp_path / "out", "gaussian", double=True)
+    filter_data(source, tmp_path / "out", "gaussian", keep_originals=True)
     assert digests(source) == content
     assert {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in source.rglob("*")} == before
 
 
 def test_a_doubled_set_has_original_and_copy_side_by_side(tmp_path: Path) -> None:
     source = write_tree(tmp_path / "in", NAMES)
-    filter_data(source, tmp_path / "out", "gaussian", double=True)
+    filter_data(source, tmp_path / "out", "gaussian", keep_originals=True)
     for name in NAMES:
         assert (tmp_path / "out" / name).read_bytes() == (source / name).read_bytes()
     copies = {"train/a/1-gaussian.jpg", "train/b/x.y-gaussian.JPEG", "val/a/2-gaussian.png"}
@@ -126,7 +126,7 @@ def test_a_split_is_copied_alone(tmp_path: Path) -> None:
 
 def test_a_drawn_set_becomes_a_tree_of_png(tmp_path: Path) -> None:
     drawn = Shapes("test", size=32, count=5)
-    filter_data(drawn, tmp_path / "out", "gaussian", double=True)
+    filter_data(drawn, tmp_path / "out", "gaussian", keep_originals=True)
     for index in range(5):
         name = drawn.identity(index)
         assert np.array_equal(pixels(tmp_path / "out" / f"{name}.png"), drawn.image(index).pixels())
@@ -165,7 +165,7 @@ def test_a_name_that_is_no_text_is_mirrored(tmp_path: Path) -> None:
              ).write_bytes(encoded(0))  # fmt: skip
     except OSError:
         pytest.skip("this file system takes text only")
-    filter_data(tmp_path / "in", tmp_path / "out", "gaussian", double=True)
+    filter_data(tmp_path / "in", tmp_path / "out", "gaussian", keep_originals=True)
     names = sorted(path.name for path in (tmp_path / "out").glob("*.jpg"))
     assert names == ["caf\udce9-gaussian.jpg", "caf\udce9.jpg"]
 
@@ -181,5 +181,10 @@ def test_the_manifest_tells_how_and_not_where(tmp_path: Path) -> None:
     assert told["operation"] == {
         "name": "stylized", "strength": 1.0, "styles": "paintings", "adain": None
     }  # fmt: skip
-    assert (told["seed"], told["quality"], told["format"], told["double"]) == (7, 80, "keep", False)
+    assert (told["seed"], told["quality"], told["format"], told["keep_originals"]) == (
+        7,
+        80,
+        "keep",
+        False,
+    )
     assert {"numpy", "simplejpeg", "numba", "unshortcut"} <= set(told["versions"])

@@ -53,7 +53,16 @@ def test_filter_tells_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_texturize_makes_textures(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["texturize", "photos@train", "textures", "--size", "32", "--patch", "16", "--double"]
+    words = [
+        "texturize",
+        "photos@train",
+        "textures",
+        "--size",
+        "32",
+        "--patch",
+        "16",
+        "--keep-originals",
+    ]
     assert call(*words, "--seed", "3", "--workers", "1", "--quality", "90") == 0
     assert "made 3 images in" in capsys.readouterr().out
     copies = sorted(Path("textures").rglob("*-texture.jpg"))
@@ -78,8 +87,8 @@ def test_shards_become_shards() -> None:
         (["--set", "seed=1"], "unknown key 'seed'"),
         (["--set", "gamma=1"], "gamma must be above 0"),
         (["--format", "gif"], "'format' should be"),
-        (["--engine", "spark"], "the engine is 'local' or 'ray'"),
-        (["--address", "auto"], "goes with the engine 'ray'"),
+        (["--engine", "spark"], "engine must be 'local' or 'ray'"),
+        (["--address", "auto"], "can only be given with the engine 'ray'"),
     ],
 )
 def test_a_wrong_option_is_one_sentence_and_status_2(
@@ -120,7 +129,7 @@ def test_a_stopped_program_says_how_to_go_on_and_goes_on() -> None:
     _, said = run.communicate(timeout=120)
     assert run.returncode == 128 + signal.SIGINT
     assert "error: stopped: " in said and "Traceback" not in said
-    assert "of 60 images are done, and the same command goes on" in said
+    assert "of 60 images are done; run the same command again to continue" in said
     assert call(*words) == 0
     assert call("texturize", "many", "whole", "--size", "112") == 0
     assert digests(Path("out")) == digests(Path("whole"))

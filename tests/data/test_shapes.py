@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 
 from unshortcut.data.shapes import (
     COLOR_NAMES,
-    PLACE_NAMES,
+    POSITION_NAMES,
     SHAPE_NAMES,
     SPLITS,
     TEXTURE_NAMES,
@@ -23,7 +23,7 @@ CLASSES = {
     "shape": SHAPE_NAMES,
     "texture": TEXTURE_NAMES,
     "color": COLOR_NAMES,
-    "place": PLACE_NAMES,
+    "position": POSITION_NAMES,
 }
 
 
@@ -94,10 +94,10 @@ class TestLabels:
         assert (Shapes("sketch", count=8).texture_labels == -1).all()
         assert (Shapes("sketch", count=8).color_labels == -1).all()
         assert (Shapes("silhouette", count=8).texture_labels == -1).all()
-        assert (Shapes("texture", count=8).place_labels == -1).all()
+        assert (Shapes("texture", count=8).position_labels == -1).all()
         assert (Shapes("stylized", count=8).texture_labels == -1).all()
         assert (Shapes("stylized", count=8).color_labels == -1).all()
-        with pytest.raises(UsageError, match="'sketch' of shapes shows no texture"):
+        with pytest.raises(UsageError, match="'sketch' of shapes has no label 'texture'"):
             Shapes("sketch", label="texture")
 
     def test_color_says_nothing_of_the_class(self) -> None:
@@ -126,7 +126,7 @@ class TestErrors:
             Shapes("tset")
         with pytest.raises(UsageError, match="did you mean 'color'"):
             Shapes(label="colour")
-        with pytest.raises(UsageError, match="at least 16 pixels wide, not 15"):
+        with pytest.raises(UsageError, match="at least 16, not 15"):
             Shapes(size=15)
         with pytest.raises(UsageError, match="at least 1, not 0"):
             Shapes(count=0)

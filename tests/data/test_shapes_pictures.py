@@ -14,7 +14,7 @@ from unshortcut.data.shapes.colors import LUMA, color
 from unshortcut.data.shapes.draw import fill, stroke
 from unshortcut.data.shapes.outlines import OUTLINES, placed
 from unshortcut.data.shapes.paint import masks, paint
-from unshortcut.data.shapes.plan import throw_plan
+from unshortcut.data.shapes.plan import sample_plan
 from unshortcut.data.shapes.source import corruption_of
 from unshortcut.errors import UsageError
 from unshortcut.imaging.corruptions import corrupt
@@ -92,7 +92,7 @@ class TestPictures:
             y = (rows.min() + rows.max() + 1) / 128 - 0.5
             x = (columns.min() + columns.max() + 1) / 128 - 0.5
             if min(abs(x), abs(y)) > 0.05:  # the box of a tilted object is not quite centered
-                assert source.place_labels[index] == (x > 0) + 2 * (y > 0)
+                assert source.position_labels[index] == (x > 0) + 2 * (y > 0)
             mean = image[mask].mean(axis=0).astype(np.float32)
             hue = cv2.cvtColor(mean[None, None], cv2.COLOR_RGB2HSV)[0, 0, 0]
             assert round(float(hue) / 60) % 6 == source.color_labels[index]
@@ -144,7 +144,7 @@ class TestPictures:
         assert len({corruption_of(index) for index in range(75)}) == 75
         for index in (0, 13, 40):
             name, severity = corruption_of(index)
-            clean = paint(throw_plan(0, "corrupted", index, palette=False), "test", 48)
+            clean = paint(sample_plan(0, "corrupted", index, palette=False), "test", 48)
             expected = corrupt(clean, name, severity, generator(0, "corrupted", index))
             np.testing.assert_array_equal(source.image(index).array, expected)
             assert (source.image(index).array != clean).any()
@@ -154,7 +154,7 @@ class TestPictures:
         source = Shapes("stylized", size=96, count=60)
         told = 0
         for index in range(60):
-            covered = masks(throw_plan(0, "stylized", index, palette=False), 96)[0]
+            covered = masks(sample_plan(0, "stylized", index, palette=False), 96)[0]
             wide = cv2.dilate(covered.astype(np.uint8), np.ones((17, 17), np.uint8)) > 0
             image = source.image(index).array.astype(float)
             inside, around = image[covered], image[wide & ~covered]
@@ -164,9 +164,9 @@ class TestPictures:
 
     def test_stylized_textures_say_nothing_of_the_class(self) -> None:
         """Plans of one number have one style, and the number is drawn apart from the class."""
-        plans = [throw_plan(0, "stylized", index, palette=False) for index in range(800)]
+        plans = [sample_plan(0, "stylized", index, palette=False) for index in range(800)]
         assert len({plan.style for plan in plans}) == 800
-        assert all(throw_plan(0, "test", index, palette=False).style is None for index in range(8))
+        assert all(sample_plan(0, "test", index, palette=False).style is None for index in range(8))
         texture = {kind: Shapes(kind, size=48, count=240) for kind in ("stylized", "test")}
         power = {
             kind: np.stack([spectrum(source.image(i).array) for i in range(240)])
@@ -240,7 +240,7 @@ class TestScenes:
             assert names == [SHAPE_NAMES[k] for k in scene.shape_labels]
 
     def test_other_splits_have_no_scene(self) -> None:
-        with pytest.raises(UsageError, match="'test' of shapes has no boxes"):
+        with pytest.raises(UsageError, match="has boxes, not 'test'"):
             Shapes("test").scene(0)
 
 

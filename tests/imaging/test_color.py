@@ -1,4 +1,4 @@
-"""Color against torchvision's functions on PIL images."""
+"""ColorStep against torchvision's functions on PIL images."""
 
 from itertools import permutations
 
@@ -9,25 +9,25 @@ import pytest
 import torchvision.transforms.functional as functional
 
 from tests.imaging.pictures import KINDS, difference, pictures
-from unshortcut.imaging.color import Color, adjust, gray, solarize
+from unshortcut.imaging.color import ColorStep, adjust, gray, solarize
 
 REFERENCE = {
-    Color.BRIGHTNESS: functional.adjust_brightness,
-    Color.CONTRAST: functional.adjust_contrast,
-    Color.SATURATION: functional.adjust_saturation,
-    Color.HUE: functional.adjust_hue,
+    ColorStep.BRIGHTNESS: functional.adjust_brightness,
+    ColorStep.CONTRAST: functional.adjust_contrast,
+    ColorStep.SATURATION: functional.adjust_saturation,
+    ColorStep.HUE: functional.adjust_hue,
 }
 AMOUNTS = {
-    Color.BRIGHTNESS: (0.0, 0.6, 1.0, 1.4, 3.0),
-    Color.CONTRAST: (0.0, 0.6, 1.0, 1.4, 3.0),
-    Color.SATURATION: (0.0, 0.6, 1.0, 1.4, 3.0),
-    Color.HUE: (-0.5, -0.1, 0.0, 0.03, 0.1, 0.5),
+    ColorStep.BRIGHTNESS: (0.0, 0.6, 1.0, 1.4, 3.0),
+    ColorStep.CONTRAST: (0.0, 0.6, 1.0, 1.4, 3.0),
+    ColorStep.SATURATION: (0.0, 0.6, 1.0, 1.4, 3.0),
+    ColorStep.HUE: (-0.5, -0.1, 0.0, 0.03, 0.1, 0.5),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("step", list(REFERENCE))
-def test_each_step_is_torchvisions(kind: str, step: Color) -> None:
+def test_each_step_is_torchvisions(kind: str, step: ColorStep) -> None:
     for image in pictures(kind, 6):
         for amount in AMOUNTS[step]:
             reference = REFERENCE[step](PIL.Image.fromarray(image), amount)
@@ -39,7 +39,10 @@ def test_every_order_of_the_steps_is_torchvisions() -> None:
     image = pictures("drawn")[0]
     for order in permutations(REFERENCE):
         steps = [
-            (step, float(rng.uniform(-0.1, 0.1) if step is Color.HUE else rng.uniform(0.6, 1.4)))
+            (
+                step,
+                float(rng.uniform(-0.1, 0.1) if step is ColorStep.HUE else rng.uniform(0.6, 1.4)),
+            )
             for step in order
         ]
         reference = PIL.Image.fromarray(image)
@@ -50,10 +53,10 @@ def test_every_order_of_the_steps_is_torchvisions() -> None:
 
 def test_contrast_twice_takes_the_mean_anew() -> None:
     image = pictures("drawn")[0]
-    once = adjust(image, [(Color.CONTRAST, 2.0)])
-    twice = adjust(once, [(Color.CONTRAST, 1.5)])
+    once = adjust(image, [(ColorStep.CONTRAST, 2.0)])
+    twice = adjust(once, [(ColorStep.CONTRAST, 1.5)])
     np.testing.assert_array_equal(
-        adjust(image, [(Color.CONTRAST, 2.0), (Color.CONTRAST, 1.5)]), twice
+        adjust(image, [(ColorStep.CONTRAST, 2.0), (ColorStep.CONTRAST, 1.5)]), twice
     )
 
 
@@ -62,8 +65,11 @@ def test_every_color_survives_a_round_of_hue() -> None:
     colors = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 18, 3)
     for amount in (0.0, 0.25, -0.4):
         reference = functional.adjust_hue(PIL.Image.fromarray(colors), amount)
-        assert np.abs(adjust(colors, [(Color.HUE, amount)]) - np.asarray(reference, int)).max() <= 6
-        assert difference(adjust(colors, [(Color.HUE, amount)]), reference) < 0.05
+        assert (
+            np.abs(adjust(colors, [(ColorStep.HUE, amount)]) - np.asarray(reference, int)).max()
+            <= 6
+        )
+        assert difference(adjust(colors, [(ColorStep.HUE, amount)]), reference) < 0.05
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -83,7 +89,7 @@ def test_solarize_is_pillows(threshold: float) -> None:
 def test_the_input_is_not_changed_and_no_steps_give_a_copy() -> None:
     image = pictures("drawn")[0]
     before = image.copy()
-    adjust(image, [(Color.BRIGHTNESS, 0.5), (Color.CONTRAST, 2.0)])
+    adjust(image, [(ColorStep.BRIGHTNESS, 0.5), (ColorStep.CONTRAST, 2.0)])
     copy = adjust(image, [])
     copy[:] = 0
     np.testing.assert_array_equal(image, before)
@@ -92,4 +98,4 @@ def test_the_input_is_not_changed_and_no_steps_give_a_copy() -> None:
 @pytest.mark.parametrize("shape", [(1, 1), (1, 1025), (31, 33)])
 def test_sizes_around_the_block_are_whole(shape: tuple[int, int]) -> None:
     image = np.full((*shape, 3), 100, np.uint8)
-    assert (adjust(image, [(Color.BRIGHTNESS, 0.5)]) == 50).all()
+    assert (adjust(image, [(ColorStep.BRIGHTNESS, 0.5)]) == 50).all()

@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import PIL.Image
 import pytest
+from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.imaging.pictures import pictures
 from tests.real_data import real_data
 from unshortcut.imaging.synthesis import example_patches, synthesize_texture
-from unshortcut.imaging.texture_statistics import copying, gram_distance, wasserstein_distance
 
 RNG = np.random.default_rng
 
@@ -171,7 +171,7 @@ def test_patches_are_the_center_and_a_random_place(
 
 
 def test_a_patch_without_pixels_is_refused() -> None:
-    with pytest.raises(ValueError, match="no patch of side 0 in an image of 9×9"):
+    with pytest.raises(ValueError, match="a 9×9 image has no patches of side 0"):
         example_patches(np.zeros((9, 9, 3), np.uint8), RNG(0), 0)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.imaging.pictures import pictures
 from unshortcut.imaging.patterns import random_pattern
-from unshortcut.imaging.transfer import fitted_style, lay_texture, transfer_texture
+from unshortcut.imaging.transfer import fit_style, overlay_texture, transfer_texture
 from unshortcut.randomness import generator
 
 
@@ -91,7 +91,7 @@ def test_the_shape_stays_where_it_was() -> None:
     image = disc()
     coarse = cv2.GaussianBlur(gray(image), (0, 0), 6)
     for seed in range(12):
-        out = lay_texture(cv2.medianBlur(image, 5), random_pattern(generator(seed), 128, 128))
+        out = overlay_texture(cv2.medianBlur(image, 5), random_pattern(generator(seed), 128, 128))
         shape = np.stack([cv2.GaussianBlur(out[..., k].astype(float), (0, 0), 6) for k in range(3)])
         best = max(abs(np.corrcoef(plane.ravel(), coarse.ravel())[0, 1]) for plane in shape)
         assert best > 0.8, seed
@@ -112,12 +112,12 @@ def test_pictures_keep_their_layout_and_lose_their_detail(kind: str) -> None:
 
 def test_a_style_is_reduced_to_cover_or_mirrored_to_fill() -> None:
     large = stripes(128)
-    half = fitted_style(large, 64, 64)
+    half = fit_style(large, 64, 64)
     np.testing.assert_array_equal(half, cv2.resize(large, (64, 64), interpolation=cv2.INTER_AREA))
-    wide = fitted_style(large, 32, 64)
+    wide = fit_style(large, 32, 64)
     np.testing.assert_array_equal(wide, half[16:48])
     small = generator(0).integers(0, 256, (3, 5, 3), dtype=np.uint8)
-    filled = fitted_style(small, 7, 9)
+    filled = fit_style(small, 7, 9)
     mirrored = np.concatenate([small, small[::-1], small])[:7]
     mirrored = np.concatenate([mirrored, mirrored[:, ::-1]], axis=1)[:, :9]
     np.testing.assert_array_equal(filled, mirrored)

@@ -119,8 +119,8 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(
 def test_a_doubled_set_or_an_unfinished_one_is_no_copy(photos: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     for said, message in (
-        ({"double": True, "finished": True}, "is a doubled set"),
-        ({"double": False, "finished": False}, "is not finished"),
+        ({"keep_originals": True, "finished": True}, "is a doubled set"),
+        ({"keep_originals": False, "finished": False}, "is not finished"),
     ):
         write_json(copy / MANIFEST, said)
         open_copy.cache_clear()

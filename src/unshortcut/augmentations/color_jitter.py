@@ -8,12 +8,12 @@ import numpy as np
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import as_range, check_number, check_probability
 from unshortcut.augmentations.augmentation import Augmentation
-from unshortcut.imaging.color import Color, adjust
+from unshortcut.imaging.color import ColorStep, adjust
 
 Amount = float | tuple[float, float]
-Steps = tuple[tuple[Color, float], ...]
+Steps = tuple[tuple[ColorStep, float], ...]
 
-_STEPS = (Color.BRIGHTNESS, Color.CONTRAST, Color.SATURATION, Color.HUE)
+_STEPS = (ColorStep.BRIGHTNESS, ColorStep.CONTRAST, ColorStep.SATURATION, ColorStep.HUE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ColorJitter(Augmentation):
         steps = []
         for index in order:
             low, high = self._range(index)
-            if low == high == (0.0 if _STEPS[index] is Color.HUE else 1.0):
+            if low == high == (0.0 if _STEPS[index] is ColorStep.HUE else 1.0):
                 continue
             steps.append((_STEPS[index], low + (high - low) * draws[1 + index]))
         return tuple(steps)

@@ -15,7 +15,7 @@ from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._settings import check_number, check_probability, check_whole
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.errors import UsageError
-from unshortcut.imaging.color import Color, adjust, solarize
+from unshortcut.imaging.color import ColorStep, adjust, solarize
 from unshortcut.imaging.enhance import (
     Fill,
     affine,
@@ -121,11 +121,11 @@ def operate(image: ImageArray, step: Step, fill: Fill) -> ImageArray:
         case "solarize_add":
             return solarize_add(image, int(amount))
         case "color":
-            return adjust(image, [(Color.SATURATION, amount)])
+            return adjust(image, [(ColorStep.SATURATION, amount)])
         case "contrast":
-            return adjust(image, [(Color.CONTRAST, amount)])
+            return adjust(image, [(ColorStep.CONTRAST, amount)])
         case "brightness":
-            return adjust(image, [(Color.BRIGHTNESS, amount)])
+            return adjust(image, [(ColorStep.BRIGHTNESS, amount)])
         case "sharpness":
             return sharpen(image, amount)
         case "shear_x":

@@ -20,7 +20,7 @@ from unshortcut.errors import UsageError
 from unshortcut.imaging.adain import AdaIN, load_adain
 from unshortcut.imaging.geometry import allowed_shrink
 from unshortcut.imaging.patterns import random_pattern
-from unshortcut.imaging.transfer import fitted_style, transfer_texture
+from unshortcut.imaging.transfer import fit_style, transfer_texture
 from unshortcut.randomness import generator
 
 _TRIES = 10
@@ -74,7 +74,7 @@ class TextureRandomization(Augmentation):
             try:
                 image = source.image(int(rng.integers(len(source))))
                 shrink = allowed_shrink(image.height, image.width, height, width)
-                return fitted_style(image.pixels(shrink), height, width)
+                return fit_style(image.pixels(shrink), height, width)
             except BadImageError:
                 continue
         raise UsageError(

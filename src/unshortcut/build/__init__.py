@@ -1,1 +1,1 @@
-"""ViewContext a data set out of a data set, on this machine or on a Ray cluster."""
+"""Create a filtered copy of a data set, on this machine or on a Ray cluster."""

@@ -1,4 +1,4 @@
-"""The folder of a new data set: what may be one, who may write to it, how files appear in it."""
+"""The destination folder: which folders are allowed, locking, and writing whole files."""
 
 import errno
 import os
@@ -16,25 +16,25 @@ from unshortcut.files import PARTIAL_SUFFIX, try_lock
 _ASIDE = ".partial"
 _UNTIDY = {_ASIDE, f".{MANIFEST}{PARTIAL_SUFFIX}"}
 _PATIENCE = 5.0
-"""Seconds that the workers of a killed run may take to notice."""
+"""Seconds to wait for the workers of a killed run to exit."""
 
 
 def check_destination(destination: Path, sources: Iterable[Path]) -> None:
-    """Raise `UsageError` where a data set must not be written; nothing is changed on disk."""
+    """Raise `UsageError` if a data set must not be written there; nothing is changed on disk."""
     target = destination.resolve()
     for source in sources:
-        place = source.resolve()
-        if place == target:
+        path = source.resolve()
+        if path == target:
             raise UsageError(f"{destination} is the source itself; name another folder to write to")
-        if place.is_dir() and target.is_relative_to(place):
+        if path.is_dir() and target.is_relative_to(path):
             raise UsageError(
                 f"{destination} lies inside the source {source}, so copies would become sources; "
                 "name a folder outside of it"
             )
-        if place.is_relative_to(target):
+        if path.is_relative_to(target):
             raise UsageError(
                 f"the source {source} lies inside {destination}; name a folder to write to that "
-                "does not hold it"
+                "does not contain it"
             )
     if destination.exists() and not destination.is_dir():
         raise UsageError(f"{destination} is a file; name a folder to write to")
@@ -42,16 +42,16 @@ def check_destination(destination: Path, sources: Iterable[Path]) -> None:
         others = sorted({entry.name for entry in destination.iterdir()} - _UNTIDY)
         if others:
             raise UsageError(
-                f"{destination} holds other files, such as {others[0]}, and no {MANIFEST} that "
-                "would say how they were made; name a new or an empty folder"
+                f"{destination} contains other files, such as {others[0]}, but no {MANIFEST} that "
+                "says how they were made; name a new or an empty folder"
             )
 
 
 class Writer:
-    """Puts whole files in place: written aside on the same file system, then renamed.
+    """Writes files to a hidden folder on the same file system, then renames them.
 
-    What a killed run left aside lies in one hidden folder, which the next run empties. Each run
-    has a folder of its own in it, so that a straggler of an earlier one cannot leave anything.
+    The next run empties the hidden folder. Each run has a subfolder of its own there, so that a
+    surviving worker of an earlier run cannot leave a file behind.
     """
 
     def __init__(self, destination: Path) -> None:
@@ -66,13 +66,13 @@ class Writer:
         shutil.rmtree(self.destination / _ASIDE, ignore_errors=True)
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a file at a path below the destination; `RunError` where that fails."""
+        """Write a file at a path below the destination; raises `RunError` if that fails."""
         with self.open(name) as path:
             path.write_bytes(content)
 
     @contextmanager
     def open(self, name: str) -> Iterator[Path]:
-        """A path to write to, which becomes the file `name` when all went well."""
+        """A path to write to; it is renamed to `name` unless an exception was raised."""
         aside = self.aside / secrets.token_hex(8)
         try:
             yield aside
@@ -83,12 +83,12 @@ class Writer:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 aside.replace(target)
         except OSError as error:
-            raise RunError(f"{_why(error)} while {name} was written") from None
+            raise RunError(f"{_reason(error)} while writing {name}") from None
         finally:
             aside.unlink(missing_ok=True)
 
 
-def _why(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "there is no space left"
     return f"writing failed ({error.strerror})"
@@ -96,7 +96,7 @@ def _why(error: OSError) -> str:
 
 @contextmanager
 def sole_writer(destination: Path) -> Iterator[None]:
-    """Keep others from writing to a folder; the lock ends with the run and all of its workers."""
+    """Lock a folder against other runs until the run and all of its workers have ended."""
     descriptor = os.open(destination, os.O_RDONLY)
     try:
         deadline = time.monotonic() + _PATIENCE

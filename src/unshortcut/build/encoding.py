@@ -1,4 +1,4 @@
-"""From pixels to the bytes of a file, and whether a file that lies there is whole."""
+"""Encode images as JPEG or PNG, and check whether an existing file is complete."""
 
 import os
 from pathlib import Path
@@ -11,26 +11,26 @@ import simplejpeg
 from unshortcut.arrays import ImageArray
 from unshortcut.data.copies import Format, copy_name
 
-Wanted = Literal["keep", "jpeg", "png"]
-"""What a user asks for; `keep` leaves JPEG as JPEG and makes PNG of everything else."""
+OutputFormat = Literal["keep", "jpeg", "png"]
+"""`keep` writes JPEG for JPEG and PNG for everything else."""
 
 _PNG_LEVEL = 3
 _JPEG_END = b"\xff\xd9"
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 
-def format_of(name: str, wanted: Wanted) -> Format:
-    """The format of the copy of a file, decided by the file's name alone."""
-    if wanted != "keep":
-        return wanted
+def format_of(name: str, output: OutputFormat) -> Format:
+    """The format of a file's copy, determined by the file's name alone."""
+    if output != "keep":
+        return output
     return "jpeg" if copy_name(name, "jpeg") == name else "png"
 
 
 def encode(image: ImageArray, kind: Format, quality: int) -> bytes:
-    """The file of a uint8 (h, w, 3) image; `quality`, 1 to 100, is JPEG's.
+    """Encode a uint8 (h, w, 3) image; `quality`, 1 to 100, applies to JPEG.
 
-    JPEG keeps its color at full resolution (4:4:4): edges are what the copies are made for, and
-    halving the color triples the largest errors, for 21 % fewer bytes.
+    JPEG keeps color at full resolution (4:4:4), because the copies are about edges: chroma
+    subsampling would triple the largest errors and save only 21 % of the bytes.
     """
     if kind == "jpeg":
         pixels = np.ascontiguousarray(image)
@@ -47,10 +47,10 @@ def encode(image: ImageArray, kind: Format, quality: int) -> bytes:
 
 
 def is_whole(path: str | Path) -> bool:
-    """Whether a JPEG or PNG file of ours is there up to its last byte.
+    """Whether a JPEG or PNG file written by `encode` exists and is complete.
 
-    Copies are not synced to the disk one by one, which would take longer than making them; after
-    a power cut a file can be shorter than it was written.
+    Copies are not synced to disk one by one, which would take longer than making them, so a power
+    cut can truncate a file.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The work of making a data set, in units that any worker can do: the same on every engine."""
+"""The work of copying a data set, divided into units that any worker of any engine can make."""
 
 import time
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import cv2
 import torch
 
-from unshortcut.build.copying import Copying
+from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.destination import Writer
 from unshortcut.data.failures import Failure
 from unshortcut.data.source import BadImageError
@@ -18,16 +18,16 @@ T = TypeVar("T")
 
 
 class Outcome(NamedTuple):
-    """What became of some images."""
+    """The result of working on some images."""
 
     seen: int = 0
-    """Images that were worked on, for the progress bar."""
+    """Number of images processed, for the progress bar."""
     made: int = 0
-    """Copies that have appeared in the destination."""
+    """Number of copies written to the destination."""
     failures: tuple[Failure, ...] = ()
-    """Images of finished units that have no copy."""
+    """Images of finished units that could not be copied."""
     error: UnshortcutError | None = None
-    """What ends the whole run: no space, say."""
+    """An error that ends the whole run, such as a full disk."""
 
     def plus(self, other: "Outcome") -> "Outcome":
         return Outcome(
@@ -47,7 +47,7 @@ class Tally:
         self.failures: list[Failure] = []
 
     def add(self, outcome: Outcome) -> None:
-        """Count an outcome; raises the error that it carries."""
+        """Add an outcome; raises its error, if it has one."""
         self.seen += outcome.seen
         self.made += outcome.made
         self.failures += outcome.failures
@@ -56,55 +56,55 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """Images of which nothing is left to do."""
+        """Number of images that were copied or have failed."""
         return self.made + len(self.failures)
 
 
 class Job(ABC):
-    """A data set to make; pickled once for each worker.
+    """A data set to copy; pickled once for each worker.
 
-    A unit is what appears in the destination at once: an image, or a shard.
+    A unit is what is written in one piece: an image or a shard.
     """
 
-    def __init__(self, copying: Copying, writer: Writer) -> None:
-        self.copying = copying
+    def __init__(self, settings: CopySettings, writer: Writer) -> None:
+        self.settings = settings
         self.writer = writer
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many units there are."""
+        """Number of units."""
 
     @abstractmethod
-    def images(self) -> int:
-        """How many images there are, about."""
+    def num_images(self) -> int:
+        """Number of images, exact or estimated."""
 
     @abstractmethod
     def size(self, unit: int) -> int | None:
-        """The bytes of a unit's source, None where they are not known."""
+        """Size of a unit's source in bytes, or None if unknown."""
 
     @abstractmethod
     def check(self) -> None:
-        """Raise `UsageError` where two results would have the same name."""
+        """Raise `UsageError` if two results would have the same name."""
 
     @abstractmethod
     def earlier(self, unit: int) -> Outcome | None:
-        """What an earlier run made of a unit, None where it is still to be done."""
+        """The outcome of a unit that an earlier run made, or None if it is still to be made."""
 
     @abstractmethod
     def run(self, unit: int) -> Iterator[Outcome]:
-        """Make a unit; tells of each image as it is seen, and what became of all at the end."""
+        """Make a unit; yields progress for each image, then the outcome of the whole unit."""
 
 
 def is_outdated(copy: int, source: int) -> bool:
-    """Whether a source was written after its copy, by their times in nanoseconds.
+    """Whether a source was written after its copy; both times are in nanoseconds.
 
-    A source from the future comes from a clock that was wrong, and tells nothing.
+    A time in the future comes from a wrong clock and is ignored.
     """
     return copy < source <= time.time_ns()
 
 
 def run_units(job: Job, units: Iterable[int]) -> Iterator[Outcome]:
-    """Make units one after the other; whatever ends the run comes as the last outcome's error."""
+    """Make units in order; an error that ends the run is returned in the last outcome."""
     try:
         for unit in units:
             yield from job.run(unit)
@@ -115,7 +115,7 @@ def run_units(job: Job, units: Iterable[int]) -> Iterator[Outcome]:
 
 
 def attempt(identity: str, make: Callable[[], T]) -> T | Failure:
-    """What `make` gives, or why it failed: one bad image must not end a run of a million."""
+    """The result of `make`, or the reason it failed: one bad image must not end a long run."""
     try:
         return make()
     except BadImageError as error:
@@ -125,6 +125,6 @@ def attempt(identity: str, make: Callable[[], T]) -> T | Failure:
 
 
 def use_one_thread() -> None:
-    """Workers are many already; called in each before its first image."""
+    """Use one thread per worker process; called in each worker before its first image."""
     cv2.setNumThreads(0)
     torch.set_num_threads(1)

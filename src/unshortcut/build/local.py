@@ -1,4 +1,4 @@
-"""The engine for one machine: a process a core, each with a pipe to the one that counts."""
+"""The engine for one machine: one process per core, each with a pipe to the parent."""
 
 import multiprocessing
 import os
@@ -11,26 +11,22 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-import numpy as np
-from numpy.typing import NDArray
-
+from unshortcut.arrays import IndexArray
 from unshortcut.build.job import Job, Outcome, run_units, use_one_thread
 from unshortcut.errors import RunError
-
-Units = NDArray[np.int64]
 
 _CHUNKS_A_WORKER = 64
 _LARGEST_CHUNK = 16
 _AHEAD = 2
-"""Chunks that a worker has at a time, so that it never waits for the next one."""
+"""Number of chunks a worker has at a time, so that it never waits for the next one."""
 _REPORT_SECONDS = 0.5
 
 
-def run_local(job: Job, units: Units, workers: int | None = None) -> Generator[Outcome]:
-    """Make units in processes; outcomes come as they are told. Closing it ends the processes.
+def run_local(job: Job, units: IndexArray, workers: int | None = None) -> Generator[Outcome]:
+    """Make units in processes and yield their outcomes; closing the generator ends the processes.
 
-    Processes are forked on Linux, as torch's loader does: they share what the parent has loaded
-    and compiled. Raises `RunError` where a worker dies.
+    As in torch's loader, processes are forked on Linux and share what the parent has loaded and
+    compiled. Raises `RunError` if a worker dies.
     """
     workers = min(workers or cores(), len(units))
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -65,7 +61,7 @@ def run_local(job: Job, units: Units, workers: int | None = None) -> Generator[O
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -84,43 +80,43 @@ def _hand_out(
 
 
 def _ready(busy: dict[Connection, int]) -> list[Connection]:
-    """Wait for the busy workers; those that have told something, or have died."""
+    """Wait until some busy workers have sent a message or have died; return their connections."""
     ready = wait([connection for connection, count in busy.items() if count])
     return [connection for connection in ready if isinstance(connection, Connection)]
 
 
 def _receive(connection: Connection) -> tuple[Outcome, bool]:
     try:
-        told: tuple[Outcome, bool] = connection.recv()
+        message: tuple[Outcome, bool] = connection.recv()
     except (EOFError, OSError):
         raise _died() from None
-    return told
+    return message
 
 
 def _died() -> RunError:
-    return RunError("a worker was killed, for lack of memory perhaps")
+    return RunError("a worker was killed, possibly for lack of memory")
 
 
-def _work(job: Job, units: Units, connection: Connection) -> None:
-    """The life of a worker: chunks in, (outcome, whether the chunk is finished) out."""
+def _work(job: Job, units: IndexArray, connection: Connection) -> None:
+    """A worker: receives chunks, sends pairs (outcome, whether the chunk is finished)."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # the parent decides, and kills
+        signal.signal(number, signal.SIG_IGN)  # the parent handles signals and kills the workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use_one_thread()
     with suppress(EOFError, OSError):  # the parent is gone
         while True:
             start, stop = connection.recv()
-            outcome, told = Outcome(), time.monotonic()
+            outcome, sent = Outcome(), time.monotonic()
             for more in run_units(job, units[start:stop].tolist()):
                 outcome = outcome.plus(more)
-                if time.monotonic() - told > _REPORT_SECONDS:
+                if time.monotonic() - sent > _REPORT_SECONDS:
                     connection.send((outcome, False))
-                    outcome, told = Outcome(), time.monotonic()
+                    outcome, sent = Outcome(), time.monotonic()
             connection.send((outcome, True))
 
 
 def _end_with_parent() -> None:
-    """Where the parent is killed nobody else would tell its workers."""
+    """Exit when the parent has been killed and could not end its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

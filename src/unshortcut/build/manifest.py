@@ -1,7 +1,7 @@
-"""`unshortcut.json`: how a data set was made, and what could not be.
+"""`unshortcut.json`: how a data set was made, and which images could not be copied.
 
-It depends on nothing but the sources, the parameters and the versions: an interrupted run and an
-uninterrupted one, on one core or on a cluster, leave the same bytes.
+It depends only on the sources, the parameters and the versions, so interrupted and uninterrupted
+runs, on one core or on a cluster, write the same bytes.
 """
 
 import json
@@ -22,7 +22,7 @@ _ABOUT = ("counts", "failures", "finished")
 
 
 class Manifest:
-    """The manifest of a destination: what it says already, and what it will say."""
+    """The manifest of a destination: the one that exists, if any, and the one to write."""
 
     def __init__(
         self, destination: Path, command: str, source: str, parameters: dict[str, Any]
@@ -34,7 +34,7 @@ class Manifest:
 
     @property
     def resumes(self) -> bool:
-        """Whether an earlier run wrote to the destination."""
+        """Whether an earlier run has written to the destination."""
         return self.before is not None
 
     @property
@@ -42,14 +42,17 @@ class Manifest:
         return self.before is not None and self.before.get("finished") is True
 
     def check(self, *, warn: bool = True) -> None:
-        """Raise `UsageError` where the destination was made otherwise; warn of new versions."""
+        """Raise `UsageError` if the destination was made with other parameters.
+
+        Warns if it was made with other versions.
+        """
         if self.before is None:
             return
         there = _flat({k: v for k, v in self.before.items() if k not in (*_ABOUT, "versions")})
         here = _flat(self.identity)
         differing = [key for key in here | there if there.get(key) != here.get(key)]
         if "operation.name" in differing:
-            # The settings of one operation mean nothing to another.
+            # Settings of different operations cannot be compared.
             differing = [key for key in differing if not key.startswith("operation.")]
             differing.insert(0, "operation.name")
         if differing:
@@ -68,17 +71,17 @@ class Manifest:
         ]
         if new and warn:
             warnings.warn(
-                f"{self.path.parent} was begun with other versions of {', '.join(new)}; the "
-                "images made now may differ from those by rounding",
+                f"{self.path.parent} was begun with other versions of {', '.join(new)}; new "
+                "images may differ from the existing ones by rounding",
                 stacklevel=2,
             )
 
     def begin(self) -> None:
-        """Say that the data set is being made."""
+        """Record that the data set is being made."""
         self._write(finished=False)
 
     def finish(self, made: int, failures: Iterable[Failure]) -> None:
-        """Say what was made; the failures in the order of their paths."""
+        """Record what was made, with the failures in the order of their paths."""
         listed = [{"path": path, "reason": reason} for path, reason in sorted(failures)]
         counts = {"images": made + len(listed), "made": made, "failed": len(listed)}
         self._write(counts=counts, failures=listed, finished=True)

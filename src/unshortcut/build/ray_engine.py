@@ -1,6 +1,6 @@
-"""The engine for a cluster: the same units, spread by Ray Data over all of its machines.
+"""The engine for a cluster: Ray Data distributes the units over all machines.
 
-Every machine needs this package, and the source and the destination under the same paths.
+Every machine needs this package, and must see source and destination under the same paths.
 """
 
 import importlib
@@ -18,27 +18,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import IndexArray
 from unshortcut.build.job import Job, Outcome, run_units, use_one_thread
 from unshortcut.build.local import cores
 from unshortcut.errors import RunError, UsageError
-
-Units = NDArray[np.int64]
 
 _TASKS_A_WORKER = 16
 _LARGEST_TASK = 64
 
 
 def run_ray(
-    job: Job, units: Units, workers: int | None = None, address: str | None = None
+    job: Job, units: IndexArray, workers: int | None = None, address: str | None = None
 ) -> Generator[Outcome]:
-    """Make units in Ray tasks; outcomes come as tasks end.
+    """Make units in Ray tasks and yield an outcome per task.
 
     Args:
-        workers: how many tasks run at a time; by default as many as there are cores.
-        address: of the cluster, such as `auto`; by default that of `RAY_ADDRESS`, and without
-            either a cluster of this machine's cores is started for the run.
+        workers: number of tasks that run at a time; by default the number of cores.
+        address: address of the cluster, such as `auto`; by default `RAY_ADDRESS`. Without either,
+            a cluster with this machine's cores is started for the run.
 
-    A task whose worker dies is given to another one by Ray.
+    If a worker dies, Ray gives its task to another one.
     """
     ray = import_ray()
     if len(units) == 0:
@@ -46,8 +45,8 @@ def run_ray(
     with _cluster(ray, workers, address):
         cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
         running = min(workers or cpus, cpus)
-        # Tasks that wait for a core keep all of them busy while the driver counts; only where
-        # fewer than all may be used must none wait.
+        # Submitting more tasks than there are cores keeps all cores busy. If fewer than all cores
+        # may be used, the number of submitted tasks is what limits them.
         submitted = 2 * cpus if running == cpus else running
         size = max(1, min(_LARGEST_TASK, len(units) // (running * _TASKS_A_WORKER)))
         numbers = ray.data.range(
@@ -70,7 +69,7 @@ def run_ray(
 
 
 def import_ray() -> Any:
-    """The package, or a `UsageError` that says how to get it."""
+    """Import Ray, or raise a `UsageError` that says how to install it."""
     try:
         importlib.import_module("ray.data")
         return importlib.import_module("ray")
@@ -79,7 +78,7 @@ def import_ray() -> Any:
 
 
 def _work(batch: dict[str, NDArray[np.int64]], work: Any) -> dict[str, list[bytes]]:
-    """A task: positions in the list of units in, one outcome out."""
+    """A task: takes indices into the list of units, returns one outcome."""
     job, units = _fetch(work)
     outcome = Outcome()
     for more in run_units(job, units[batch["id"]].tolist()):
@@ -88,16 +87,16 @@ def _work(batch: dict[str, NDArray[np.int64]], work: Any) -> dict[str, list[byte
 
 
 @lru_cache(maxsize=1)
-def _fetch(work: Any) -> tuple[Job, Units]:
-    """The job out of the object store, once for all tasks of a worker."""
+def _fetch(work: Any) -> tuple[Job, IndexArray]:
+    """Read the job from the object store, once for all tasks of a worker."""
     use_one_thread()
-    fetched: tuple[Job, Units] = import_ray().get(work)
+    fetched: tuple[Job, IndexArray] = import_ray().get(work)
     return fetched
 
 
 @contextmanager
 def _cluster(ray: Any, workers: int | None, address: str | None) -> Iterator[None]:
-    """A connection to the cluster, for the run alone unless there was one before."""
+    """Connect to the cluster for the run, unless a connection exists already."""
     if ray.is_initialized():
         yield
         return
@@ -114,7 +113,7 @@ def _cluster(ray: Any, workers: int | None, address: str | None) -> Iterator[Non
         reason = str(error).strip().split("\n")[0]
         raise RunError(f"no Ray cluster at {address or 'this machine'}: {reason}") from error
     if in_main:
-        signal.signal(signal.SIGTERM, on_term)  # Ray has put its own in place
+        signal.signal(signal.SIGTERM, on_term)  # Ray has replaced it
     try:
         yield
     finally:
@@ -122,11 +121,11 @@ def _cluster(ray: Any, workers: int | None, address: str | None) -> Iterator[Non
 
 
 def _quieten(context: Any) -> None:
-    """Settings of one data set's execution."""
+    """Turn off Ray's progress output and timeouts."""
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    # There is one step alone, for which nothing has to be set aside.
+    # There is only one operator, so no resources have to be reserved.
     context.op_resource_reservation_enabled = False
-    # A shard may take long, and tells nothing on the way.
+    # A shard may take a long time and reports no progress.
     context.execution_no_progress_timeout_s = -1
     logging.getLogger("ray.data").setLevel(logging.ERROR)

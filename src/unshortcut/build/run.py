@@ -1,4 +1,4 @@
-"""A run that makes a data set: what is missing is found, handed to an engine, and counted."""
+"""Build a copy of a data set: find the missing files, pass them to an engine, count the results."""
 
 import shutil
 import statistics
@@ -14,48 +14,46 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 
-from unshortcut.build.copying import Copying
+from unshortcut.arrays import IndexArray
+from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.destination import Writer, check_destination, sole_writer
+from unshortcut.build.inputs import Data, Shards, open_inputs
 from unshortcut.build.job import Job, Outcome, Tally
 from unshortcut.build.local import run_local
 from unshortcut.build.manifest import Manifest
-from unshortcut.build.opening import Data, open_origin
-from unshortcut.build.origin import Shards
 from unshortcut.build.ray_engine import import_ray, run_ray
 from unshortcut.build.shard_job import ShardJob
-from unshortcut.build.stopping import Stopped, signals_stop
+from unshortcut.build.signals import StopSignal, stop_on_signals
 from unshortcut.build.tree_job import TreeJob
 from unshortcut.data.failures import Failure
 from unshortcut.errors import InterruptedRunError, RunError, UsageError
 from unshortcut.progress import bar
 
 Engine = Literal["local", "ray"]
-Units = NDArray[np.int64]
-Run = Callable[[Job, Units], Generator[Outcome]]
-"""An engine that is told all but the work."""
+RunUnits = Callable[[Job, IndexArray], Generator[Outcome]]
+"""An engine with its options set: makes the given units of a job."""
 
 _THREADS = 16
-_LARGEST_LOOK = 1024
-_SLOW_LOOK = 2e-4
-"""Seconds a unit from which on it is the file system that is waited for."""
+_LARGEST_CHUNK = 1024
+_SLOW_CHECK = 2e-4
+"""Seconds per unit above which the time goes into waiting for the file system."""
 _SIZED = 1000
-"""Of so many files the size is asked to estimate that of all."""
+"""Number of files whose sizes are read to estimate the total size."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """What a run did."""
+class BuildResult:
+    """The outcome of a run."""
 
     destination: Path
     made: int
-    """Copies that this run made."""
+    """Number of copies written by this run."""
     kept: int
-    """Copies that an earlier run had made."""
+    """Number of copies written by an earlier run."""
     failures: tuple[Failure, ...]
-    """Images without a copy, and why."""
+    """Images that could not be copied, with the reasons."""
     seconds: float
 
     @property
@@ -63,7 +61,7 @@ class Made:
         return self.made / self.seconds if self.seconds > 0 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain form for `result.json`."""
+        """Plain values for `result.json`."""
         return {
             "made": self.made,
             "kept": self.kept,
@@ -72,73 +70,77 @@ class Made:
         }
 
 
-def make(
+def build_dataset(
     command: str,
     source: Data,
     destination: str | Path,
-    copying: Copying,
+    settings: CopySettings,
     *,
     workers: int | None = None,
     engine: Engine = "local",
     address: str | None = None,
     console: Console | None = None,
-) -> Made:
-    """Make a data set, or what an earlier run left of it; `make.py` tells what the arguments are.
+) -> BuildResult:
+    """Build a data set, or continue an interrupted run; see `filter_data` for the arguments.
 
-    Nothing is written before all that can be wrong with the request has been looked at.
+    Nothing is written before the whole request has been checked.
     """
-    run = _engine(engine, workers, address)
-    # Workers on a cluster start in folders of their own.
+    run_units = _engine(engine, workers, address)
+    # Workers on a cluster have other working directories.
     folder = Path(destination).expanduser().absolute()
-    origin = open_origin(source)
-    check_destination(folder, origin.places())
-    Manifest(folder, command, origin.name, copying.parameters()).check()
+    inputs = open_inputs(source)
+    check_destination(folder, inputs.disk_paths())
+    Manifest(folder, command, inputs.name, settings.parameters()).check()
     writer = Writer(folder)
     job: Job
-    if isinstance(origin, Shards):
-        job = ShardJob(origin, copying, writer)
+    if isinstance(inputs, Shards):
+        job = ShardJob(inputs, settings, writer)
     else:
-        job = TreeJob(origin, copying, writer)
+        job = TreeJob(inputs, settings, writer)
     job.check()
-    copying.warm_up()
+    settings.warm_up()
     _make_folder(folder)
     console = console or Console(stderr=True)
     try:
-        with sole_writer(folder), signals_stop():
-            # Looked at again: another run may have written there until now.
+        with sole_writer(folder), stop_on_signals():
+            # Check again: another run may have been writing there until now.
             check_destination(folder, ())
-            manifest = Manifest(folder, command, origin.name, copying.parameters())
+            manifest = Manifest(folder, command, inputs.name, settings.parameters())
             manifest.check(warn=False)
-            return _run(job, manifest, run, console, command)
-    except Stopped as stopped:
-        raise InterruptedRunError("stopped; the same command goes on", stopped.number) from None
+            return _run(job, manifest, run_units, console, command)
+    except StopSignal as stop:
+        raise InterruptedRunError(
+            "stopped; run the same command again to continue", stop.number
+        ) from None
 
 
-def _engine(engine: Engine, workers: int | None, address: str | None) -> Run:
+def _engine(engine: Engine, workers: int | None, address: str | None) -> RunUnits:
     if workers is not None and workers < 1:
         raise UsageError(f"workers must be at least 1, not {workers}")
     if engine == "ray":
         import_ray()
         return partial(run_ray, workers=workers, address=address)
     if engine != "local":
-        raise UsageError(f"the engine is 'local' or 'ray', not '{engine}'")
+        raise UsageError(f"engine must be 'local' or 'ray', not '{engine}'")
     if address is not None:
-        raise UsageError("an address is that of a Ray cluster: it goes with the engine 'ray'")
+        raise UsageError("an address can only be given with the engine 'ray'")
     return partial(run_local, workers=workers)
 
 
-def _run(job: Job, manifest: Manifest, run: Run, console: Console, label: str) -> Made:
-    """Make what is not there yet."""
+def _run(
+    job: Job, manifest: Manifest, run_units: RunUnits, console: Console, label: str
+) -> BuildResult:
+    """Make the units that do not exist yet."""
     folder = job.writer.destination
-    pending, earlier = _look(job) if manifest.resumes else (_all(job), Tally())
+    pending, earlier = _find_pending(job) if manifest.resumes else (_all(job), Tally())
     if manifest.finished and len(pending) == 0:
-        return Made(folder, 0, earlier.made, tuple(earlier.failures), 0.0)
+        return BuildResult(folder, 0, earlier.made, tuple(earlier.failures), 0.0)
     manifest.begin()
-    _warn_of_little_space(job, pending)
+    _warn_if_space_is_low(job, pending)
     start = time.monotonic()
     job.writer.start()
     try:
-        now = _follow(run(job, pending), job, earlier, console, label)
+        now = _collect(run_units(job, pending), job, earlier, console, label)
     finally:
         job.writer.clean_up()
     made, failures = earlier.made + now.made, sorted(earlier.failures + now.failures)
@@ -148,28 +150,28 @@ def _run(job: Job, manifest: Manifest, run: Run, console: Console, label: str) -
         path, reason = failures[0]
         raise RunError(f"none of the {len(failures)} images could be read; {path}: {reason}")
     manifest.finish(made, failures)
-    return Made(folder, now.made, earlier.made, tuple(failures), time.monotonic() - start)
+    return BuildResult(folder, now.made, earlier.made, tuple(failures), time.monotonic() - start)
 
 
-def _all(job: Job) -> Units:
+def _all(job: Job) -> IndexArray:
     return np.arange(len(job), dtype=np.int64)
 
 
-def _look(job: Job) -> tuple[Units, Tally]:
-    """The units that are still to be made, and what earlier runs made of the others."""
-    size = max(1, min(_LARGEST_LOOK, len(job) // _THREADS))
-    parts = np.split(_all(job), range(size, len(job), size))
+def _find_pending(job: Job) -> tuple[IndexArray, Tally]:
+    """The units still to be made, and the outcomes of those that earlier runs made."""
+    size = max(1, min(_LARGEST_CHUNK, len(job) // _THREADS))
+    chunks = np.split(_all(job), range(size, len(job), size))
     pending: list[int] = []
     found = Tally()
     start = time.perf_counter()
-    first = _look_at(job, parts[0])
-    waits = time.perf_counter() - start > _SLOW_LOOK * len(parts[0])
-    # On a local disk threads would only be in each other's way.
-    pool = ThreadPoolExecutor(_THREADS if waits else 1)
+    first = _earlier_outcomes(job, chunks[0])
+    is_slow = time.perf_counter() - start > _SLOW_CHECK * len(chunks[0])
+    # Threads help with a network file system; on a local disk they are slower than one.
+    pool = ThreadPoolExecutor(_THREADS if is_slow else 1)
     try:
-        others = pool.map(partial(_look_at, job), parts[1:])
-        for part, answers in zip(parts, chain([first], others), strict=True):
-            for unit, earlier in zip(part.tolist(), answers, strict=True):
+        others = pool.map(partial(_earlier_outcomes, job), chunks[1:])
+        for chunk, outcomes in zip(chunks, chain([first], others), strict=True):
+            for unit, earlier in zip(chunk.tolist(), outcomes, strict=True):
                 if earlier is None:
                     pending.append(unit)
                 else:
@@ -179,28 +181,28 @@ def _look(job: Job) -> tuple[Units, Tally]:
     return np.array(pending, dtype=np.int64), found
 
 
-def _look_at(job: Job, units: Units) -> list[Outcome | None]:
+def _earlier_outcomes(job: Job, units: IndexArray) -> list[Outcome | None]:
     return [job.earlier(unit) for unit in units.tolist()]
 
 
-def _follow(
+def _collect(
     outcomes: Generator[Outcome], job: Job, earlier: Tally, console: Console, label: str
 ) -> Tally:
-    """All outcomes together; what ends the run says how many images are done."""
-    total = job.images() - earlier.done
+    """Add up all outcomes and show progress; errors say how many images are done."""
+    total = job.num_images() - earlier.done
     now = Tally()
 
     def so_far() -> str:
         done, of = earlier.done + now.done, earlier.done + max(total, now.done)
-        return f"{done} of {of} images are done, and the same command goes on from there"
+        return f"{done} of {of} images are done; run the same command again to continue"
 
     try:
-        with closing(outcomes), bar(console, label, unit="images") as tell:
+        with closing(outcomes), bar(console, label, unit="images") as show:
             for outcome in outcomes:
                 now.add(outcome)
-                tell(now.seen, max(total, now.seen))
-    except Stopped as stopped:
-        raise InterruptedRunError(f"stopped: {so_far()}", stopped.number) from None
+                show(now.seen, max(total, now.seen))
+    except StopSignal as stop:
+        raise InterruptedRunError(f"stopped: {so_far()}", stop.number) from None
     except RunError as error:
         raise RunError(f"{error}: {so_far()}") from None
     return now
@@ -210,20 +212,20 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
+        raise UsageError(f"cannot create the folder {folder}: {error.strerror}") from None
 
 
-def _warn_of_little_space(job: Job, pending: Units) -> None:
-    """Copies take about the space of their originals, more as PNG and less when smoothed."""
+def _warn_if_space_is_low(job: Job, pending: IndexArray) -> None:
+    """Copies are about as large as their originals; PNG is larger, smoothed images smaller."""
     some = pending[:: max(1, len(pending) // _SIZED)].tolist()
     sizes = [size for size in map(job.size, some) if size is not None]
     if not sizes:
         return
-    needed = statistics.fmean(sizes) * len(pending) * (2 if job.copying.double else 1)
+    needed = statistics.fmean(sizes) * len(pending) * (2 if job.settings.keep_originals else 1)
     free = shutil.disk_usage(job.writer.destination).free
     if needed > free:
         warnings.warn(
-            f"the copies take about {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free; "
-            "if that does not do, free some, and the same command goes on",
+            f"the copies need about {needed / 1e9:.1f} GB, but only {free / 1e9:.1f} GB are free; "
+            "if the run stops, free some space and run the same command again",
             stacklevel=2,
         )

@@ -1,4 +1,4 @@
-"""Shards: each is a tar file of samples in, and one of the same name out."""
+"""Copy shards: each tar file of samples becomes a tar file of the same name."""
 
 import io
 import os
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from unshortcut.build.copying import Copying
+from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.destination import Writer
+from unshortcut.build.inputs import Shards
 from unshortcut.build.job import Job, Outcome, attempt, is_outdated
-from unshortcut.build.origin import Shards
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.failures import Failure
 from unshortcut.data.shards import sample_key
@@ -21,8 +21,8 @@ from unshortcut.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The members of a shard that share a key; the first image among them is *the* image."""
+class ShardSample:
+    """The members of a shard that share a key; the first image among them is the sample's image."""
 
     key: str
     members: tuple[Member, ...]
@@ -37,21 +37,21 @@ class Sample:
 
 
 class ShardJob(Job):
-    """Writes each shard anew; a unit is a shard, and appears when all of it is made.
+    """Copies shards; a unit is a shard, which is visible only once it is complete.
 
-    A sample keeps its members but for the image; a sample whose image cannot be read is left out.
-    Members that belong to no image are kept.
+    Only the image of a sample is replaced; its other members, and samples without an image, are
+    kept. A sample whose image cannot be read is left out.
     """
 
-    def __init__(self, shards: Shards, copying: Copying, writer: Writer) -> None:
-        super().__init__(copying, writer)
+    def __init__(self, shards: Shards, settings: CopySettings, writer: Writer) -> None:
+        super().__init__(settings, writer)
         self.shards = shards
 
     def __len__(self) -> int:
         return len(self.shards)
 
-    def images(self) -> int:
-        """As many in every shard as in the first that can be read; reading all takes too long."""
+    def num_images(self) -> int:
+        """Estimated from the first readable shard; reading all of them would take too long."""
         for path in self.shards.paths:
             samples = attempt(path.name, partial(read_samples, path))
             if not isinstance(samples, Failure):
@@ -62,7 +62,7 @@ class ShardJob(Job):
         return self.shards.paths[unit].stat().st_size
 
     def check(self) -> None:
-        pass  # shards of one name are refused when they are opened, members when they are written
+        pass  # open_inputs rejects shards with the same name, `run` members with the same name
 
     def earlier(self, unit: int) -> Outcome | None:
         path = self.shards.paths[unit]
@@ -82,7 +82,7 @@ class ShardJob(Job):
             if self._copy_name(sample, sample.image) in there:
                 made += 1
                 continue
-            # It could not be read then; where it can be now, the shard is made again.
+            # The image could not be read then; if it can be read now, the shard is made again.
             again = self._make(path, sample)
             if not isinstance(again, Failure):
                 return None
@@ -114,23 +114,23 @@ class ShardJob(Job):
             os.fsync(file.fileno())
         yield Outcome(made=made, failures=tuple(failures))
 
-    def _names(self, sample: Sample) -> list[str]:
-        """The names of all that is written of a sample: where both are kept, first the original."""
+    def _names(self, sample: ShardSample) -> list[str]:
+        """The names of the members written for a sample; kept originals come first."""
         originals = [member.name for member in sample.members]
         image = sample.image
         if image is None:
             return originals
-        marked = self.copying.marked_key(sample.key)
+        marked = self.settings.marked_key(sample.key)
         copies = [
             self._copy_name(sample, image)
             if member == image
             else marked + member.name[len(sample.key) :]
             for member in sample.members
         ]
-        return originals + copies if self.copying.double else copies
+        return originals + copies if self.settings.keep_originals else copies
 
-    def _make(self, path: Path, sample: Sample) -> list[bytes] | Failure:
-        """The contents that belong to `_names`."""
+    def _make(self, path: Path, sample: ShardSample) -> list[bytes] | Failure:
+        """The contents of the members, in the order of `_names`."""
         image = sample.image
         identity = f"{path.name}/{_text(sample.members[0].name if image is None else image.name)}"
 
@@ -138,38 +138,38 @@ class ShardJob(Job):
             originals = [read_range(path, m.offset, m.size) for m in sample.members]
             if image is None:
                 return originals
-            place = sample.members.index(image)
-            copy = self.copying.copy(EncodedImage(originals[place]).pixels(), identity)
-            encoded = self.copying.encode(copy, self._copy_name(sample, image))
-            copies = [*originals[:place], encoded, *originals[place + 1 :]]
-            return originals + copies if self.copying.double else copies
+            index = sample.members.index(image)
+            copy = self.settings.copy(EncodedImage(originals[index]).pixels(), identity)
+            encoded = self.settings.encode(copy, self._copy_name(sample, image))
+            copies = [*originals[:index], encoded, *originals[index + 1 :]]
+            return originals + copies if self.settings.keep_originals else copies
 
         return attempt(identity, make)
 
-    def _copy_name(self, sample: Sample, image: Member) -> str:
-        return self.copying.member_name(sample.key, _ending(sample, image))
+    def _copy_name(self, sample: ShardSample, image: Member) -> str:
+        return self.settings.member_name(sample.key, _ending(sample, image))
 
-    def _check_names(self, path: Path, samples: list[Sample]) -> None:
-        """Raise `UsageError` where two members would have the same name."""
-        seen: set[str] = set()
+    def _check_names(self, path: Path, samples: list[ShardSample]) -> None:
+        """Raise `UsageError` if two members would have the same name."""
+        known: set[str] = set()
         for name in (name for sample in samples for name in self._names(sample)):
-            if name in seen:
+            if name in known:
                 raise UsageError(
                     f"two members of {path.name} would be called {name}: rename one in the source "
                     "or choose another --format"
                 )
-            seen.add(name)
+            known.add(name)
 
 
-def read_samples(path: Path) -> list[Sample]:
+def read_samples(path: Path) -> list[ShardSample]:
     """The samples of a shard in the order of their first members."""
     members: dict[str, list[Member]] = {}
     for member in index_tar(path):
         members.setdefault(sample_key(member.name), []).append(member)
-    return [Sample(key, tuple(group)) for key, group in members.items()]
+    return [ShardSample(key, tuple(group)) for key, group in members.items()]
 
 
-def _ending(sample: Sample, member: Member) -> str:
+def _ending(sample: ShardSample, member: Member) -> str:
     return member.name[len(sample.key) + 1 :]
 
 
@@ -178,7 +178,7 @@ def _text(name: str) -> str:
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    """A member that says nothing of when and by whom it was written."""
+    """Add a member without time and owner, so that the bytes are reproducible."""
     info = tarfile.TarInfo(name)
     info.size = len(content)
     archive.addfile(info, io.BytesIO(content))

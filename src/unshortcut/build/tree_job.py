@@ -1,34 +1,34 @@
-"""A tree of images: each is a file in, and a file at the same place out."""
+"""Copy a tree of images: each file has its copy at the same relative path."""
 
 import os
 from collections.abc import Iterator
 
 import numpy as np
 
-from unshortcut.build.copying import Copying
+from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.destination import Writer
 from unshortcut.build.encoding import encode, is_whole
+from unshortcut.build.inputs import Tree
 from unshortcut.build.job import Job, Outcome, attempt, is_outdated
-from unshortcut.build.origin import Tree
 from unshortcut.data.copies import copy_name
 from unshortcut.data.failures import Failure
 from unshortcut.errors import UsageError
 
 _LONGEST_NAME = 255
-"""Bytes, on the file systems in use."""
+"""In bytes; the limit of common file systems."""
 
 
 class TreeJob(Job):
-    """Mirrors a tree; a unit is an image."""
+    """Copies a tree of images; a unit is an image."""
 
-    def __init__(self, tree: Tree, copying: Copying, writer: Writer) -> None:
-        super().__init__(copying, writer)
+    def __init__(self, tree: Tree, settings: CopySettings, writer: Writer) -> None:
+        super().__init__(settings, writer)
         self.tree = tree
 
     def __len__(self) -> int:
         return len(self.tree)
 
-    def images(self) -> int:
+    def num_images(self) -> int:
         return len(self.tree)
 
     def size(self, unit: int) -> int | None:
@@ -38,31 +38,30 @@ class TreeJob(Job):
         for name in self._all_names():
             if len(os.fsencode(name.rpartition("/")[2])) > _LONGEST_NAME:
                 raise UsageError(
-                    f"the copy would be called {name}, which is longer than a name may be; "
-                    "rename its original"
+                    f"the name of the copy, {name}, would be too long; rename the original"
                 )
-        # Sorted hashes tell whether any two names are equal in 8 bytes a name.
+        # Sorted hashes find duplicate names with 8 bytes of memory per name.
         hashes = np.fromiter((hash(name) for name in self._all_names()), np.int64)
         hashes.sort()
-        twice = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-        if not twice:
+        duplicates = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        if not duplicates:
             return
-        seen: set[str] = set()
+        known: set[str] = set()
         for name in self._all_names():
-            if hash(name) in twice and name in seen:
+            if hash(name) in duplicates and name in known:
                 raise UsageError(
                     f"two results would be called {name}: another image of the source has the "
                     "name of a copy; rename it or choose another --format"
                 )
-            seen.add(name)
+            known.add(name)
 
     def earlier(self, unit: int) -> Outcome | None:
         copy, original = self._names(unit)
-        # Joined as text: pathlib would take longer than the look at the file.
-        place = f"{self.writer.destination}/{copy}"
-        if not is_whole(place):
+        # Joined as text: pathlib would take longer than checking the file.
+        path = f"{self.writer.destination}/{copy}"
+        if not is_whole(path):
             return None
-        if is_outdated(os.stat(place).st_mtime_ns, self.tree.modified(unit)):  # noqa: PTH116
+        if is_outdated(os.stat(path).st_mtime_ns, self.tree.modified(unit)):  # noqa: PTH116
             return None
         if original is not None and not self._is_whole_original(unit, original):
             return None
@@ -79,21 +78,21 @@ class TreeJob(Job):
         yield Outcome(seen=1, made=1)
 
     def _make(self, unit: int, identity: str) -> dict[str, bytes]:
-        """The files of a unit by name."""
+        """The contents of a unit's files by name."""
         pixels, content = self.tree.load(unit)
         copy, original = self._names(unit)
-        files = {copy: self.copying.encode(self.copying.copy(pixels, identity), copy)}
+        files = {copy: self.settings.encode(self.settings.copy(pixels, identity), copy)}
         if original is not None:
-            files[original] = content or encode(pixels, "png", self.copying.quality)
+            files[original] = content or encode(pixels, "png", self.settings.quality)
         return files
 
     def _names(self, unit: int) -> tuple[str, str | None]:
-        """The names of the copy and, where both are kept, of the original."""
+        """The name of the copy and, if originals are kept, the name of the original."""
         path = self.tree.path(unit)
-        if not self.copying.double:
-            return self.copying.file_name(path), None
+        if not self.settings.keep_originals:
+            return self.settings.file_name(path), None
         original = path if self.tree.has_files(unit) else copy_name(path, "png")
-        return self.copying.file_name(path), original
+        return self.settings.file_name(path), original
 
     def _all_names(self) -> Iterator[str]:
         for unit in range(len(self)):

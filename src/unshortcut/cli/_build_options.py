@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from unshortcut.build.make import Made
+    from unshortcut.build.api import BuildResult
 
 SourceArgument = Annotated[
     str,
@@ -23,10 +23,11 @@ DestinationArgument = Annotated[
         help="A new folder; or that of a run which was interrupted, to go on with it.",
     ),
 ]
-DoubleOption = Annotated[
+KeepOriginalsOption = Annotated[
     bool,
     typer.Option(
-        "--double", help="Keep each original too, and its copy beside it as NAME-METHOD.jpg."
+        "--keep-originals",
+        help="Also write the originals; the copies are then named NAME-METHOD.jpg.",
     ),
 ]
 FormatOption = Annotated[
@@ -62,7 +63,7 @@ def settings_of(sets: list[str]) -> dict[str, Any]:
     return settings
 
 
-def report(made: "Made", command: str, source: str, seed: int, json: Path | None) -> None:
+def report(made: "BuildResult", command: str, source: str, seed: int, json: Path | None) -> None:
     """Say in two lines what a run did, and write it as JSON where asked to."""
     from unshortcut.data.copies import MANIFEST
     from unshortcut.result import write_result

@@ -22,7 +22,7 @@ def command(
             help="A setting of the method, e.g. iterations=50. May be given several times.",
         ),
     ] = [],
-    double: options.DoubleOption = False,
+    keep_originals: options.KeepOriginalsOption = False,
     format: options.FormatOption = "keep",
     quality: options.QualityOption = 95,
     seed: options.SeedOption = 0,
@@ -49,14 +49,14 @@ def command(
 
     Example: `unshortcut filter photos/ photos-smooth/ --method anisotropic --set iterations=50`
     """
-    from unshortcut.build.make import filter_data
+    from unshortcut.build.api import filter_data
     from unshortcut.build.operation import make_operation
 
     made = filter_data(
         source,
         destination,
         make_operation(method, options.settings_of(sets)),
-        double=double,
+        keep_originals=keep_originals,
         format=format,  # type: ignore[arg-type]  # checked by what it is given to
         quality=quality,
         seed=seed,

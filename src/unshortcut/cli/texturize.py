@@ -20,7 +20,7 @@ def command(
             help="Side of the patches. [default: 96, 48 or the whole image, the largest that fits]",
         ),
     ] = None,
-    double: options.DoubleOption = False,
+    keep_originals: options.KeepOriginalsOption = False,
     format: options.FormatOption = "keep",
     quality: options.QualityOption = 95,
     seed: options.SeedOption = 0,
@@ -39,14 +39,14 @@ def command(
 
     Example: `unshortcut texturize photos/ photos-texture/ --workers 8`
     """
-    from unshortcut.build.make import texturize
+    from unshortcut.build.api import texturize
 
     made = texturize(
         source,
         destination,
         size=size,
         patch=patch,
-        double=double,
+        keep_originals=keep_originals,
         format=format,  # type: ignore[arg-type]  # checked by what it is given to
         quality=quality,
         seed=seed,

@@ -213,7 +213,7 @@ def _check_manifest(folder: Path) -> None:
         return  # a copy that was made otherwise
     if not isinstance(manifest, dict):
         return
-    if manifest.get("double"):
+    if manifest.get("keep_originals"):
         raise UsageError(
             f"{folder} is a doubled set, which holds the originals too: it is no copy to put "
             "beside the data, but data of its own"

@@ -1,1 +1,1 @@
-"""Pure functions on arrays: geometry, color, blur; nothing here knows torch modules."""
+"""Pure functions on images: geometry, color, filters, textures and corruptions."""

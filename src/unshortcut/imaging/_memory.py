@@ -1,7 +1,7 @@
-"""A plain copy of memory for compiled kernels.
+"""A plain memory copy for compiled kernels.
 
-Numba cannot know that two arrays don't overlap, so it guards a copying loop with checks that cost
-as much as the copying of a patch's row.
+Numba cannot know that two arrays do not overlap, so it guards a copying loop with checks that take
+as long as copying the row of a patch.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ def copy_run(
 ) -> tuple[Any, Any]:
     """target[write : write + count] = source[read : read + count], for (n,) arrays of one type.
 
-    As with C's `memcpy`, nothing is checked: the runs must lie inside the arrays, and apart.
+    As with C's `memcpy`, nothing is checked: the runs must lie inside the arrays and not overlap.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

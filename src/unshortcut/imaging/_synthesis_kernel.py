@@ -1,4 +1,4 @@
-"""The inner loop of texture synthesis: a pixel looks for the source that suits its neighbors best.
+"""The inner loop of texture synthesis: find the source pixel that fits a pixel's neighbors best.
 
 Sums and random numbers are integers, so a seed gives the same bytes on any machine.
 """
@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 REACH = 40
-"""How far a neighbor may lie, in pixels; every map has a margin this wide, and needs no checks."""
+"""Largest distance of a neighbor in pixels; a margin of this width replaces bounds checks."""
 NEIGHBORS = 24
 WEIGHT_SUM = 4096
 
@@ -17,7 +17,7 @@ _compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 @_compiled
 def shuffled(count, state):  # type: ignore[no-untyped-def]
-    """The numbers below `count` in random order (Fisher and Yates)."""
+    """The integers below `count` in random order (Fisher and Yates)."""
     order = np.arange(count)
     for last in range(count - 1, 0, -1):
         other = _below(last + 1, state)
@@ -27,23 +27,23 @@ def shuffled(count, state):  # type: ignore[no-untyped-def]
 
 @_compiled
 def resolve(  # type: ignore[no-untyped-def]
-    pixels, sources, atlas, cells, places, steps, source_steps, weights,
+    pixels, sources, atlas, cells, positions, steps, source_steps, weights,
     randoms, uses, fair, owners, shares, pressure, seen, state,
 ):  # fmt: skip
-    """Find anew the source of each of `pixels`, in order; changes `sources` and `uses`.
+    """Choose a new source for each of `pixels`, in order; modifies `sources` and `uses`.
 
-    pixels: places in the map of sources.
-    sources: for every pixel of the result the place of its source in the atlas, -1 for none yet.
-    atlas, cells: color (8 bits a channel), and number of the cell (-1 outside the examples).
-    places: all places of the atlas that lie in an example.
-    steps, source_steps: from a pixel to those around it, nearest first, in the map and the atlas.
-    weights: of the neighbors, nearest first; they add up to WEIGHT_SUM.
+    pixels: flat positions in the map of sources.
+    sources: for each pixel of the result, the position of its source in the atlas, or -1.
+    atlas, cells: color (8 bits per channel) and cell number (-1 outside the examples).
+    positions: all positions of the atlas that lie in an example.
+    steps, source_steps: offsets to surrounding pixels, nearest first, in the map and in the atlas.
+    weights: weights of the neighbors, nearest first; they add up to WEIGHT_SUM.
     randoms: number of random candidates.
-    uses, fair, owners: of each cell, how many pixels have their source there, the part of them
-        that would be fair, and the number of its example.
-    shares: part of the pixels that is fair for each example.
-    pressure: cost of a source whose cell is used twice as much as is fair.
-    seen: of the atlas' size, zeros at first; seen[0] counts the calls.
+    uses, fair, owners: for each cell, the number of pixels with a source in it, its fair share of
+        the pixels, and the number of its example.
+    shares: fair share of the pixels for each example.
+    pressure: cost of a source whose cell is used twice as often as its fair share.
+    seen: marks of the atlas' size, initially zeros; seen[0] counts the pixels.
     """
     red, green = np.empty(NEIGHBORS, np.int64), np.empty(NEIGHBORS, np.int64)
     blue, offsets = np.empty(NEIGHBORS, np.int64), np.empty(NEIGHBORS, np.int64)
@@ -59,7 +59,7 @@ def resolve(  # type: ignore[no-untyped-def]
             uses[cells[before]] -= 1
             example_uses[owners[cells[before]]] -= 1
             total -= 1
-        # Place 0 lies in the margin and is no candidate, so its mark is free to count.
+        # Position 0 lies in the margin and is never a candidate, so its mark can be a counter.
         seen[0] += 1
         mark = seen[0]
         neighbors = 0
@@ -71,34 +71,34 @@ def resolve(  # type: ignore[no-untyped-def]
             red[neighbors], green[neighbors], blue[neighbors] = _channels(atlas[source])
             offsets[neighbors] = source_steps[step]
             neighbors += 1
-            # Coherence: what lies beside the neighbor's source as this pixel beside the neighbor.
-            place = source - source_steps[step]
-            if cells[place] >= 0 and seen[place] != mark:
-                seen[place] = mark
-                candidates[count] = place
+            # Coherence: the pixel at the same offset from the neighbor's source.
+            position = source - source_steps[step]
+            if cells[position] >= 0 and seen[position] != mark:
+                seen[position] = mark
+                candidates[count] = position
                 count += 1
             if neighbors == NEIGHBORS:
                 break
         for _ in range(randoms):
-            place = places[_below(places.size, state)]
-            if seen[place] != mark:
-                seen[place] = mark
-                candidates[count] = place
+            position = positions[_below(positions.size, state)]
+            if seen[position] != mark:
+                seen[position] = mark
+                candidates[count] = position
                 count += 1
         for example in range(shares.size):
-            # Unbounded both ways, so that an example that is unlike the rest can neither take
-            # over nor get lost, which cells alone would not prevent.
+            # Unbounded in both directions, so that an unusual example can neither dominate nor
+            # disappear, which the cells alone would not prevent.
             ratio = (example_uses[example] + 1) / (total * shares[example] + 1)
             excess[example] = ratio - 1 / ratio - 1
         best = np.int64(2**62)
         chosen = candidates[0]
         for number in range(count):
-            place = candidates[number]
-            cell = cells[place]
+            position = candidates[number]
+            cell = cells[position]
             used = uses[cell] / ((total + 1) * fair[cell])
             cost = np.int64(pressure * (used + excess[owners[cell]]))
             for neighbor in range(neighbors):
-                r, g, b = _channels(atlas[place + offsets[neighbor]])
+                r, g, b = _channels(atlas[position + offsets[neighbor]])
                 r -= red[neighbor]
                 g -= green[neighbor]
                 b -= blue[neighbor]
@@ -107,7 +107,7 @@ def resolve(  # type: ignore[no-untyped-def]
                     break
             if cost < best:
                 best = cost
-                chosen = place
+                chosen = position
         sources[pixel] = chosen
         uses[cells[chosen]] += 1
         example_uses[owners[cells[chosen]]] += 1
@@ -122,7 +122,7 @@ def _channels(color):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _below(bound, state):  # type: ignore[no-untyped-def]
-    """A random number from 0 to bound - 1, bound < 2^31: SplitMix64 (Steele et al. 2014)."""
+    """A random integer from 0 to bound - 1, bound < 2^31: SplitMix64 (Steele et al. 2014)."""
     state[0] += _U(0x9E3779B97F4A7C15)
     bits = state[0]
     bits = (bits ^ (bits >> _U(30))) * _U(0xBF58476D1CE4E5B9)

@@ -1,8 +1,8 @@
 """Style transfer by adaptive instance normalization (Huang and Belongie 2017), from a weights file.
 
-The image and the style go through VGG-19 up to relu4_1; each channel of the image's features takes
-the mean and the standard deviation of the style's (their Eq. 8); a decoder makes pixels of the
-result. No weights come with the package: whoever has some gives the file.
+Image and style are encoded by VGG-19 up to relu4_1, each channel of the image's features gets the
+mean and the standard deviation of the style's features (Eq. 8), and a decoder turns the result into
+pixels. The package contains no weights; they are read from a file.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from unshortcut.arrays import ImageArray
 from unshortcut.errors import UsageError
 
 Convolution = tuple[int, int, int, int]
-"""Number in the sequence of layers, channels in, channels out, side of the kernel."""
+"""Index in the sequence of layers, input channels, output channels, kernel size."""
 
 ENCODER: tuple[Convolution | str, ...] = (
     (0, 3, 3, 1), (2, 3, 64, 3), "relu", (5, 64, 64, 3), "relu", "pool",
@@ -27,11 +27,11 @@ ENCODER: tuple[Convolution | str, ...] = (
     (16, 128, 256, 3), "relu", (19, 256, 256, 3), "relu", (22, 256, 256, 3), "relu",
     (25, 256, 256, 3), "relu", "pool", (29, 256, 512, 3), "relu",
 )  # fmt: skip
-"""VGG-19 to relu4_1, padded by reflection; the 1 × 1 convolution before it shifts the colors."""
+"""VGG-19 up to relu4_1 with reflection padding; a 1 × 1 convolution first normalizes the colors."""
 DECODER: tuple[Convolution | str, ...] = (
-    (1, 512, 256, 3), "relu", "double", (5, 256, 256, 3), "relu", (8, 256, 256, 3), "relu",
-    (11, 256, 256, 3), "relu", (14, 256, 128, 3), "relu", "double",
-    (18, 128, 128, 3), "relu", (21, 128, 64, 3), "relu", "double",
+    (1, 512, 256, 3), "relu", "upsample", (5, 256, 256, 3), "relu", (8, 256, 256, 3), "relu",
+    (11, 256, 256, 3), "relu", (14, 256, 128, 3), "relu", "upsample",
+    (18, 128, 128, 3), "relu", (21, 128, 64, 3), "relu", "upsample",
     (25, 64, 64, 3), "relu", (28, 64, 3, 3),
 )  # fmt: skip
 _EPSILON = 1e-5
@@ -39,19 +39,19 @@ _EPSILON = 1e-5
 
 @dataclass(frozen=True)
 class AdaIN:
-    """The two networks as their weights, by `encoder.N.weight` and so on."""
+    """Encoder and decoder; `weights` has their tensors by name, such as `encoder.0.weight`."""
 
     weights: Mapping[str, Tensor]
 
     @torch.no_grad()
     def stylize(self, image: ImageArray, style: ImageArray, alpha: float = 1.0) -> ImageArray:
-        """The image in the style of another; both uint8 (h, w, 3), of any size.
+        """Render an image in the style of another; both are uint8 (h, w, 3) of any size.
 
-        `alpha` mixes the features: at 0 they are the image's own, at 1 they have the statistics of
-        the style's.
+        `alpha` interpolates between the image's own features (0) and those with the statistics of
+        the style (1).
         """
         content = self.encode(_tensor(image))
-        features = adain(content, self.encode(_tensor(style)))
+        features = adaptive_instance_norm(content, self.encode(_tensor(style)))
         out = self.decode(torch.lerp(content, features, alpha))[
             0, :, : len(image), : image.shape[1]
         ]
@@ -71,7 +71,7 @@ class AdaIN:
                 x = F.relu(x)
             elif layer == "pool":
                 x = F.max_pool2d(x, 2, ceil_mode=True)
-            elif layer == "double":
+            elif layer == "upsample":
                 x = F.interpolate(x, scale_factor=2, mode="nearest")
             else:
                 name = f"{part}.{layer[0]}"
@@ -81,8 +81,8 @@ class AdaIN:
         return x
 
 
-def adain(content: Tensor, style: Tensor) -> Tensor:
-    """Content (n, c, h, w) with the mean and the deviation of each of the style's channels."""
+def adaptive_instance_norm(content: Tensor, style: Tensor) -> Tensor:
+    """Give each channel of `content` (n, c, h, w) the style's mean and standard deviation."""
     deviation, mean = torch.std_mean(content.flatten(2), dim=2, correction=0)
     style_deviation, style_mean = torch.std_mean(style.flatten(2), dim=2, correction=0)
     scale = style_deviation / (deviation + _EPSILON)
@@ -90,20 +90,21 @@ def adain(content: Tensor, style: Tensor) -> Tensor:
 
 
 def load_adain(path: str | Path) -> AdaIN:
-    """The networks out of a `.safetensors`, or of a `.pt` or `.pth` with tensors and nothing else.
+    """Load the networks from a `.safetensors`, `.pt` or `.pth` file that contains only tensors.
 
-    The file holds `encoder.N.weight`, `encoder.N.bias`, `decoder.N.weight` and `decoder.N.bias`,
-    where N is the layer's number in the usual sequential form; see `ENCODER` and `DECODER`.
+    The file has the tensors `encoder.N.weight`, `encoder.N.bias`, `decoder.N.weight` and
+    `decoder.N.bias`, where N is the layer's index in the usual sequential model; see `ENCODER` and
+    `DECODER`.
     """
     path = Path(path).expanduser()
     if not path.is_file():
-        raise UsageError(f"there is no AdaIN weights file '{path}'")
+        raise UsageError(f"the AdaIN weights file '{path}' does not exist")
     found = _read(path)
     weights: dict[str, Tensor] = {}
     for name, shape in _shapes().items():
         tensor = found.get(name)
         if not isinstance(tensor, Tensor):
-            raise UsageError(f"'{path}' is no AdaIN weights file: it holds no tensor '{name}'")
+            raise UsageError(f"'{path}' is not an AdaIN weights file: it has no tensor '{name}'")
         if tuple(tensor.shape) != shape:
             raise UsageError(
                 f"'{path}': '{name}' must have the shape {shape}, not {tuple(tensor.shape)}"
@@ -117,15 +118,15 @@ def _read(path: Path) -> Mapping[str, object]:
         if path.suffix == ".safetensors":
             return dict(load_file(path))
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file makes the readers raise almost anything
+    except Exception as error:  # the readers can raise almost anything for a damaged file
         raise UsageError(f"'{path}' cannot be read as weights: {error}") from None
     if not isinstance(found, Mapping):
-        raise UsageError(f"'{path}' holds a {type(found).__name__}, and no tensors by name")
+        raise UsageError(f"'{path}' contains a {type(found).__name__}, not tensors by name")
     return found
 
 
 def _shapes() -> dict[str, tuple[int, ...]]:
-    """Name to shape of every tensor that a weights file must hold."""
+    """The shapes of all tensors in a weights file, by name."""
     shapes: dict[str, tuple[int, ...]] = {}
     for part, layers in (("encoder", ENCODER), ("decoder", DECODER)):
         for layer in layers:
@@ -137,14 +138,14 @@ def _shapes() -> dict[str, tuple[int, ...]]:
 
 
 def _tensor(image: ImageArray) -> Tensor:
-    """(1, 3, h, w) in 0..1, mirrored on the right and below to multiples of 8."""
+    """(1, 3, h, w) in 0..1, padded by reflection at the right and bottom to multiples of 8."""
     height, width = image.shape[:2]
     padded = np.pad(image, ((0, -height % 8), (0, -width % 8), (0, 0)), mode="reflect")
     return torch.from_numpy(padded).permute(2, 0, 1)[None].to(torch.float32) / 255
 
 
 def _reflected(x: Tensor) -> Tensor:
-    """One more pixel on each side: its neighbor's neighbor, or itself where there is but one."""
+    """Pad each side by one pixel: by reflection, or by replication if there is only one pixel."""
     for sides, length in (((1, 1, 0, 0), x.shape[3]), ((0, 0, 1, 1), x.shape[2])):
         x = F.pad(x, sides, mode="reflect" if length > 1 else "replicate")
     return x

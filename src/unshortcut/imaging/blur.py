@@ -1,9 +1,9 @@
-"""Gaussian blur of uint8 (h, w, 3) images, as Pillow's `ImageFilter.GaussianBlur` does it.
+"""Gaussian blur of uint8 (h, w, 3) images, with the result of Pillow's `ImageFilter.GaussianBlur`.
 
-Pillow convolves with three equal boxes whose ends have a fractional weight (Gwosdek et al. 2011,
-extended box filter). The three are one kernel of at most 13 taps for the radii that augmentations
-use, which OpenCV applies at twice the speed of its own `GaussianBlur`; that one, below a radius of
-0.5, also differs from Pillow's by up to 3 of 255.
+Pillow convolves three times with a box whose ends have a fractional weight (Gwosdek et al. 2011,
+extended box filter). For the radii used by augmentations, the three boxes form one kernel of at
+most 13 taps, which OpenCV applies twice as fast as its own `GaussianBlur`; for radii below 0.5, the
+latter also differs from Pillow by up to 3 of 255.
 """
 
 import math
@@ -18,7 +18,7 @@ _PASSES = 3
 
 
 def gaussian_blur(image: ImageArray, sigma: float) -> ImageArray:
-    """The image blurred with standard deviation `sigma` in pixels; borders are replicated."""
+    """Blur an image with standard deviation `sigma` in pixels; borders are replicated."""
     kernel = box_kernel(sigma)
     blurred = cv2.sepFilter2D(image, -1, kernel, kernel, borderType=cv2.BORDER_REPLICATE)
     return np.asarray(blurred, dtype=np.uint8)
@@ -26,7 +26,7 @@ def gaussian_blur(image: ImageArray, sigma: float) -> ImageArray:
 
 def box_kernel(sigma: float) -> NDArray[np.float32]:
     """(2 r + 1,) weights that sum to 1: the extended box filter, applied three times."""
-    # A box of 2 m + 1 ones and two ends of weight `end` that has the variance sigma² / 3.
+    # A box of 2 m + 1 ones and two ends of weight `end`, with variance sigma² / 3.
     variance = sigma * sigma / _PASSES
     whole = math.floor((math.sqrt(12 * variance + 1) - 1) / 2)
     length = 2 * whole + 1

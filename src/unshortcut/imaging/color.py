@@ -1,8 +1,8 @@
-"""Color of uint8 (h, w, 3) images: one fused kernel for jitter and gray, and solarizing.
+"""Color adjustments of uint8 (h, w, 3) images: a fused kernel for jitter and gray, and solarizing.
 
 The arithmetic is that of Pillow's image enhancers, which torchvision's transforms call: every
-step rounds down to 0..255, contrast mixes with the mean gray level at its place in the order,
-and hue goes through an 8-bit HSV.
+step rounds down to 0..255, contrast uses the mean gray level of the image after the steps before
+it, and hue is changed in 8-bit HSV.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from numba import njit
 from unshortcut.arrays import ImageArray
 
 
-class Color(IntEnum):
-    """What `adjust` can do; the amounts are torchvision's factors."""
+class ColorStep(IntEnum):
+    """The steps of `adjust`; the amounts are torchvision's factors."""
 
     BRIGHTNESS = 0
     """Amount 1 changes nothing, 0 gives black."""
@@ -25,18 +25,18 @@ class Color(IntEnum):
     SATURATION = 2
     """Amount 1 changes nothing, 0 gives gray."""
     HUE = 3
-    """Amount in turns of the color circle, -0.5 to 0.5; 0 changes nothing."""
+    """Amount as a fraction of the color circle, -0.5 to 0.5; 0 changes nothing."""
     GRAY = 4
     """The amount is not used."""
 
 
-def adjust(image: ImageArray, steps: Sequence[tuple[Color, float]]) -> ImageArray:
-    """A copy of the image with the color steps applied in the given order."""
+def adjust(image: ImageArray, steps: Sequence[tuple[ColorStep, float]]) -> ImageArray:
+    """Apply color steps to a copy of the image, in the given order."""
     if not steps:
         return image.copy()
     codes = np.array([step for step, _ in steps], np.int64)
     amounts = np.array(
-        [int(amount * 255) % 256 if step is Color.HUE else amount for step, amount in steps],
+        [int(amount * 255) % 256 if step is ColorStep.HUE else amount for step, amount in steps],
         np.float32,
     )
     out = np.empty(image.shape, np.uint8)
@@ -45,37 +45,35 @@ def adjust(image: ImageArray, steps: Sequence[tuple[Color, float]]) -> ImageArra
 
 
 def gray(image: ImageArray) -> ImageArray:
-    """The luma (ITU-R 601) of the image in all three channels."""
-    return adjust(image, [(Color.GRAY, 1.0)])
+    """Convert to gray: the luma (ITU-R 601) in all three channels."""
+    return adjust(image, [(ColorStep.GRAY, 1.0)])
 
 
 def solarize(image: ImageArray, threshold: float) -> ImageArray:
-    """Samples that are at least `threshold` (0 to 256) become 255 minus themselves."""
+    """Invert all values that are at least `threshold` (0 to 256)."""
     levels = np.arange(256)
     table = np.where(levels < threshold, levels, 255 - levels).astype(np.uint8)
     return np.asarray(cv2.LUT(np.ascontiguousarray(image), table), dtype=np.uint8)
 
 
 # The kernel works on blocks of pixels that fit the first-level cache, as three planes of float32,
-# so that each step is a plain loop that the compiler turns into vector instructions; `np.floor`
-# and not `math.floor`, whose integer result would keep it from doing so.
+# so that the compiler can vectorize the loop of each step. `math.floor` would prevent that by its
+# integer result, hence `np.floor`.
 _BLOCK = 1024
-_BRIGHTNESS, _CONTRAST, _SATURATION, _HUE = (
-    int(step) for step in (Color.BRIGHTNESS, Color.CONTRAST, Color.SATURATION, Color.HUE)
-)
+_BRIGHTNESS, _CONTRAST, _SATURATION, _HUE = (int(step) for step in list(ColorStep)[:4])
 _F = np.float32
 _compiled = njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 
 
 @_compiled
 def _adjust(source, codes, amounts, out):  # type: ignore[no-untyped-def]
-    """Apply the steps to flat samples; one pass, and one more for each contrast."""
+    """Apply the steps to flat samples in one pass, plus one for each contrast step."""
     mean = _F(0)
     start = 0
     for stop in range(codes.size + 1):
         last = stop == codes.size
         if last or codes[stop] == _CONTRAST:
-            # A contrast needs the mean of the image as it is by then, so a pass ends before it.
+            # A contrast step needs the mean of the current image, so a pass ends before it.
             if start == 0:
                 total = _run(source, codes, amounts, start, stop, mean, not last, out)
             else:
@@ -86,7 +84,7 @@ def _adjust(source, codes, amounts, out):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _run(source, codes, amounts, start, stop, mean, want_total, out):  # type: ignore[no-untyped-def]
-    """Steps `start` to `stop` in one pass; the sum of the gray level where it is wanted."""
+    """Apply steps `start` to `stop` in one pass; returns the sum of gray levels if wanted."""
     pixels = source.size // 3
     red, green, blue = np.empty(_BLOCK, _F), np.empty(_BLOCK, _F), np.empty(_BLOCK, _F)
     total = 0.0
@@ -105,7 +103,7 @@ def _run(source, codes, amounts, start, stop, mean, want_total, out):  # type: i
             elif codes[step] == _SATURATION:
                 _blend_gray(r, g, b, amount)
             elif codes[step] == _HUE:
-                _turn_hue(r, g, b, amount)
+                _rotate_hue(r, g, b, amount)
             else:
                 _blend_gray(r, g, b, _F(0))
         if want_total:
@@ -149,8 +147,8 @@ def _blend_gray(r, g, b, amount):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _turn_hue(r, g, b, shift):  # type: ignore[no-untyped-def]
-    """RGB to HSV with Pillow's 8-bit hue and saturation, hue + shift modulo 256, and back."""
+def _rotate_hue(r, g, b, shift):  # type: ignore[no-untyped-def]
+    """Convert to HSV with Pillow's 8-bit hue and saturation, shift hue modulo 256, convert back."""
     for i in range(r.size):
         value = max(r[i], max(g[i], b[i]))
         chroma = value - min(r[i], min(g[i], b[i]))
@@ -170,7 +168,7 @@ def _turn_hue(r, g, b, shift):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _channel(sector, value, chroma):  # type: ignore[no-untyped-def]
-    """One channel of HSV to RGB: full below and above, a ramp between, by sixths of the circle."""
+    """One channel of HSV to RGB; `sector` is in sixths of the color circle."""
     sector = sector - _F(6) if sector >= _F(6) else sector
     ramp = max(_F(0), min(_F(1), min(sector, _F(4) - sector)))
     return np.floor(value - chroma * ramp + _F(0.5))

@@ -1,9 +1,9 @@
 """Anisotropic diffusion of images (Perona and Malik 1990; Tukey's conductance: Black et al. 1998).
 
-Each iteration moves gray level between neighbors, little of it across an edge:
-I += γ Σ_a [φ_a(x) − φ_a(x − e_a)], φ_a = g(δ_a) δ_a, where δ_a is the forward difference along the
-axis a and nothing flows over a border. That is MedPy's `anisotropic_diffusion`, from which the
-result differs by less than 0.1 of 255.
+Each iteration moves intensity between neighboring pixels, but little of it across an edge:
+I += γ Σ_a [φ_a(x) − φ_a(x − e_a)], φ_a = g(δ_a) δ_a, where δ_a is the forward difference along
+axis a, and nothing flows across a border. This is MedPy's `anisotropic_diffusion`; results differ
+from it by less than 0.1 of 255.
 """
 
 import math
@@ -15,43 +15,42 @@ from numba import njit
 from numpy.typing import NDArray
 
 Conductance = Literal["exponential", "rational", "tukey"]
-"""g(δ), MedPy's option 1, 2 and 3: exp(−(δ/κ)²), 1/(1 + (δ/κ)²), ½(1 − (δ/κ)²/2)² or 0."""
+"""g(δ), MedPy's options 1, 2 and 3: exp(−(δ/κ)²), 1/(1 + (δ/κ)²), ½ max(1 − (δ/κ)²/2, 0)²."""
 
 CONDUCTANCES: tuple[Conductance, ...] = get_args(Conductance)
 
 KAPPAS = (1e-6, 1e6)
-"""The range of kappa for which the arithmetic of float32 holds."""
+"""The range of kappa for which float32 is precise enough."""
 
-Level = TypeVar("Level", np.uint8, np.float32)
+Dtype = TypeVar("Dtype", np.uint8, np.float32)
 
 
 def anisotropic_diffusion(
-    image: NDArray[Level],
+    image: NDArray[Dtype],
     *,
     iterations: int = 20,
     kappa: float = 20.0,
     gamma: float = 0.1,
     conductance: Conductance = "exponential",
     joint: bool = False,
-) -> NDArray[Level]:
-    """Smooth an image and keep its edges; the defaults are those of the papers.
+) -> NDArray[Dtype]:
+    """Smooth an image while preserving its edges; the defaults are those of the papers.
 
     Args:
         image: uint8 or float32 (h, w) or (h, w, c), finite, on the 0..255 scale.
-        iterations: how often neighbors exchange; 0 returns a copy.
-        kappa: the difference, in gray levels, at which the conductance has dropped to a third
-            ("exponential"), to a half ("rational") or to a quarter of what it can be ("tukey").
-        gamma: the share of a difference that flows in one iteration; at most 1/4, and 1/6 where
-            `joint`, see `check_settings`.
-        conductance: how the flow falls off with the difference.
-        joint: also diffuse between neighboring channels, as MedPy does with the whole array;
-            otherwise each channel for itself.
+        iterations: number of iterations; 0 returns a copy.
+        kappa: the difference, in gray levels, at which the conductance has dropped to about a
+            third ("exponential"), a half ("rational") or a quarter ("tukey") of its maximum.
+        gamma: step size; at most 1/4, or 1/6 if `joint`, see `check_settings`.
+        conductance: how the flow decreases with the difference.
+        joint: also diffuse between neighboring channels, as MedPy does if given the whole array;
+            otherwise each channel is diffused separately.
 
     Returns:
-        An array of the same shape and dtype; uint8 is rounded to the nearest.
+        An array of the same shape and dtype; uint8 is rounded to the nearest integer.
 
     Raises:
-        ValueError: a setting is out of its range, or the image of another kind.
+        ValueError: a setting is out of range, or the image has another shape or dtype.
     """
     check_settings(iterations, kappa, gamma, conductance, joint)
     if image.ndim not in (2, 3) or image.dtype not in (np.uint8, np.float32):
@@ -68,7 +67,7 @@ def anisotropic_diffusion(
     if image.dtype == np.uint8:
         diffused = cv2.convertScaleAbs(state, alpha=1 / float(scale))
     else:
-        # The change is scaled back, not the state, so that what does not change keeps every bit.
+        # Scale the change back, not the state, so that unchanged values keep every bit.
         diffused = rows + (state - rows * scale) / scale
     return np.asarray(diffused, image.dtype).reshape(image.shape)
 
@@ -78,9 +77,9 @@ def check_settings(
 ) -> None:
     """Raise a ValueError unless the diffusion is defined and stable.
 
-    A new value is the old one plus γ g times the difference to each neighbor, and g is at most 1.
-    So it is a mean of old values, and stays in their range, if γ times the number of neighbors is
-    at most 1: 4 neighbors in a plane, 6 with those in other channels.
+    A new value is the old one plus γ g times the difference to each neighbor, with g at most 1.
+    So it is an average of old values, and stays in their range, if γ times the number of neighbors
+    is at most 1: 4 neighbors in the plane, 6 with the neighboring channels.
     """
     if iterations < 0:
         raise ValueError(f"iterations must be at least 0, not {iterations}")
@@ -91,8 +90,8 @@ def check_settings(
     if not 0 < gamma <= 1 / neighbors:
         kind = "joint diffusion" if joint else "diffusion"
         raise ValueError(
-            f"gamma must be above 0 and at most 1/{neighbors}, beyond which {kind} is unstable, "
-            f"not {gamma}"
+            f"gamma must be above 0 and at most 1/{neighbors}, not {gamma}: {kind} is unstable "
+            "beyond that"
         )
     if conductance not in CONDUCTANCES:
         raise ValueError(
@@ -103,10 +102,10 @@ def check_settings(
 _F = np.float32
 _EXPONENTIAL, _RATIONAL, _TUKEY = range(3)
 
-# exp(−t) ≈ q(max(T − t, 0))² with q(s) = (((a s² + b)² + c)² + d)² + e: short, and without a table.
+# exp(−t) ≈ q(max(T − t, 0))² with q(s) = (((a s² + b)² + c)² + d)² + e needs no table.
 # T, a, b, c, d are the minimax fit of max(√t, 0.3) · |q² − exp(−t)|, which is below 1.1e-5, and e
-# makes q(0) = 0, so that nothing flows over strong edges. q falls with t from just below 1, so the
-# conductance stays in 0..1; 20 iterations make of the error about a hundredth of a gray level.
+# makes q(0) = 0, so that nothing flows across strong edges. q decreases in t from just below 1, so
+# the conductance stays in 0..1. After 20 iterations the error is about 0.01 gray levels.
 _T = 16.078926510759523
 _CHAIN = (0.0022359325126408824, 0.16116043504521643, 0.6276732268539027, -0.37732055336420234)
 
@@ -116,7 +115,7 @@ def _weights(
 ) -> tuple[int, np.float32, NDArray[np.float32]]:
     """The code of a conductance, a scale for the image, and (5,) coefficients for that scale.
 
-    The coefficients include γ, and the scale makes a = 1, which saves two multiplications a flow.
+    The coefficients include γ, and the scale makes a = 1, which saves two multiplications per flow.
     """
     if conductance == "exponential":
         a, b, c, d = _CHAIN
@@ -132,27 +131,27 @@ def _weights(
     return _TUKEY, _F(1), np.array((root, -root / (2 * kappa**2), 0, 0, 0), _F)
 
 
-# Rows of samples, channels interleaved, are the unit: each loop below runs along one row and turns
-# into vector instructions. `fastmath` leaves out "reassoc" on purpose: with it the compiler orders
-# sums differently in freshly compiled and in cached code, and the last bits would depend on that.
+# Each loop below runs along one row of samples, channels interleaved, and is vectorized. `fastmath`
+# leaves out "reassoc" on purpose: with it, the compiler orders sums differently in freshly compiled
+# and in cached code, and the last bits would depend on that.
 _compiled = njit(cache=True, nogil=True, fastmath={"contract", "nnan", "nsz"}, error_model="numpy")
 
 
 @_compiled
 def _diffused(rows, scale, channels, joint, iterations, code, weights):  # type: ignore[no-untyped-def]
-    """(h, w · channels) rows, diffused, as float32.
+    """Diffuse rows (h, w · channels) and return them as float32.
 
-    A row may be overwritten while the next one still needs it, because the flow between the two
-    is kept in `leaving`.
+    A row may be overwritten before the next one is computed, because the flow between the two is
+    kept in `leaving`.
     """
     height, width = rows.shape
-    # Allocated here, where arrays start at a multiple of 32 bytes; NumPy's need not.
+    # Numba aligns arrays to 32 bytes, which NumPy does not guarantee.
     state = rows * scale
     w = (weights[0], weights[1], weights[2], weights[3], weights[4])
-    # What leaves each sample of a row upwards, and to other channels.
+    # The flow out of each sample of a row upwards and to other channels.
     leaving = np.empty(width, _F)
-    # The flow into each sample from its right, after the zeros that cross the left border; those
-    # at the end cross the right border.
+    # The flow into each sample from its right neighbor; the zeros at the start and at the end are
+    # the flow across the left and the right border.
     sideways = np.zeros(width + channels, _F)
     left, right = sideways[:width], sideways[channels:]
     across = np.zeros(width + 1, _F)
@@ -190,7 +189,7 @@ def _update(row, below, leaving, left, right, code, w):  # type: ignore[no-untyp
 
 @_compiled
 def _flow(difference, code, w):  # type: ignore[no-untyped-def]
-    """γ g(δ) δ; the choice does not depend on the loops, and the compiler takes it out of them."""
+    """γ g(δ) δ; the compiler hoists the branches on `code` out of the loops."""
     square = difference * difference
     if code == _EXPONENTIAL:
         rest = max(w[0] - square, _F(0))

@@ -16,18 +16,18 @@ def anisotropic_diffusion_batch(
     conductance: Conductance = "exponential",
     joint: bool = False,
 ) -> Tensor:
-    """Smooth images and keep their edges.
+    """Smooth images while preserving their edges.
 
     Args:
         images: (n, c, h, w) or (c, h, w), uint8 or floating point on the 0..255 scale.
-        iterations: a number for all images, or an (n,) tensor of integers, one for each.
+        iterations: one number for all images, or an (n,) tensor of integers.
         kappa, gamma, conductance, joint: see `diffusion.anisotropic_diffusion`.
 
     Returns:
         A tensor of the same shape, dtype and device, without a gradient; uint8 is rounded.
 
     Raises:
-        ValueError: a setting is out of its range, or the tensor of another kind.
+        ValueError: a setting is out of range, or the tensor has another shape or dtype.
     """
     if images.ndim not in (3, 4) or not (images.dtype == torch.uint8 or images.is_floating_point()):
         raise ValueError(
@@ -38,15 +38,15 @@ def anisotropic_diffusion_batch(
     counts = _counts(iterations, len(batch))
     check_settings(min(counts, default=0), kappa, gamma, conductance, joint)
 
-    # The images that need most iterations first, so that those not done yet are always a slice.
+    # Images with the most iterations come first, so that the unfinished ones are always a slice.
     order = sorted(range(len(counts)), key=lambda number: -counts[number])
-    places = torch.tensor(order, device=batch.device, dtype=torch.long)
+    positions = torch.tensor(order, device=batch.device, dtype=torch.long)
     precision = torch.float64 if images.dtype == torch.float64 else torch.float32
-    state = batch[places].to(precision)
+    state = batch[positions].to(precision)
     axes = (-3, -2, -1) if joint else (-2, -1)
     for done in range(max(counts, default=0)):
         active = state[: sum(count > done for count in counts)]
-        # All flows before any change: an iteration sees the state before it only.
+        # Compute all flows before changing the state.
         flows = [_flow(active.diff(dim=axis), kappa, gamma, conductance) for axis in axes]
         for axis, flow in zip(axes, flows, strict=True):
             length = active.shape[axis] - 1
@@ -56,16 +56,16 @@ def anisotropic_diffusion_batch(
     if images.dtype == torch.uint8:
         state = state.round_()
     diffused = torch.empty_like(batch)
-    diffused[places] = state.to(images.dtype)
+    diffused[positions] = state.to(images.dtype)
     return diffused.reshape(images.shape)
 
 
-def _counts(iterations: int | Tensor, images: int) -> list[int]:
+def _counts(iterations: int | Tensor, num_images: int) -> list[int]:
     if isinstance(iterations, int):
-        return [iterations] * images
-    if iterations.shape != (images,) or iterations.is_floating_point():
+        return [iterations] * num_images
+    if iterations.shape != (num_images,) or iterations.is_floating_point():
         raise ValueError(
-            f"iterations must be a whole number or a tensor of {images} whole numbers, "
+            f"iterations must be an integer or a tensor of {num_images} integers, "
             f"not {iterations.dtype} of shape {tuple(iterations.shape)}"
         )
     counts: list[int] = iterations.tolist()
@@ -73,7 +73,7 @@ def _counts(iterations: int | Tensor, images: int) -> list[int]:
 
 
 def _flow(difference: Tensor, kappa: float, gamma: float, conductance: Conductance) -> Tensor:
-    """γ g(δ) δ, of the shape of δ."""
+    """γ g(δ) δ, with the shape of δ."""
     square = (difference / kappa).square_()
     if conductance == "exponential":
         return square.neg_().exp_().mul_(difference).mul_(gamma)

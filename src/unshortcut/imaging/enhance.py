@@ -1,6 +1,6 @@
-"""Pillow's point operations and affine maps on uint8 (h, w, 3) images: what RandAugment draws from.
+"""Pillow's point operations and affine maps on uint8 (h, w, 3) images, as used by RandAugment.
 
-Pillow itself, and not OpenCV, where its arithmetic is the definition that everybody shares.
+Pillow is called where its arithmetic is the common definition; OpenCV would give other results.
 """
 
 import cv2
@@ -10,45 +10,44 @@ from PIL import Image, ImageEnhance, ImageOps
 from unshortcut.arrays import ImageArray
 
 Fill = tuple[int, int, int]
-"""The color of what an image is moved away from."""
+"""The color of the area that becomes visible when an image is moved."""
 
 
 def autocontrast(image: ImageArray) -> ImageArray:
-    """Each channel stretched to 0 to 255."""
+    """Stretch each channel to 0..255."""
     return np.array(ImageOps.autocontrast(Image.fromarray(image)))
 
 
 def equalize(image: ImageArray) -> ImageArray:
-    """Each channel with a histogram as flat as can be."""
+    """Equalize the histogram of each channel."""
     return np.array(ImageOps.equalize(Image.fromarray(image)))
 
 
 def invert(image: ImageArray) -> ImageArray:
-    """255 minus the image."""
+    """Invert all values: 255 minus the image."""
     return np.asarray(255 - image, dtype=np.uint8)
 
 
 def posterize(image: ImageArray, bits: int) -> ImageArray:
-    """The first `bits` of the 8 of every sample; 0 bits leave black."""
+    """Keep the first `bits` of the 8 bits of each value; with 0 bits the image is black."""
     return np.asarray(image & np.uint8(256 - 2 ** (8 - bits)), dtype=np.uint8)
 
 
 def solarize_add(image: ImageArray, amount: int, threshold: int = 128) -> ImageArray:
-    """`amount` more, at most 255, in samples below the threshold."""
+    """Add `amount` to all values below the threshold, clipped to 255."""
     levels = np.arange(256)
     table = np.where(levels < threshold, np.minimum(levels + amount, 255), levels).astype(np.uint8)
     return np.asarray(cv2.LUT(np.ascontiguousarray(image), table), dtype=np.uint8)
 
 
 def sharpen(image: ImageArray, amount: float) -> ImageArray:
-    """Amount 1 changes nothing, 0 is a little smooth, 2 is sharp."""
+    """Change sharpness: amount 1 changes nothing, 0 smooths a little, 2 sharpens."""
     return np.array(ImageEnhance.Sharpness(Image.fromarray(image)).enhance(amount))
 
 
 def rotate(image: ImageArray, degrees: float, fill: Fill, *, cubic: bool = False) -> ImageArray:
-    """Rotated counter-clockwise about the center."""
-    turned = Image.fromarray(image).rotate(degrees, _filter(cubic), fillcolor=fill)
-    return np.array(turned)
+    """Rotate counterclockwise around the center."""
+    return np.array(Image.fromarray(image).rotate(degrees, _filter(cubic), fillcolor=fill))
 
 
 def affine(
@@ -61,7 +60,7 @@ def affine(
     shift_y: float = 0.0,
     cubic: bool = False,
 ) -> ImageArray:
-    """What was at (x + shear_x · y + shift_x, shear_y · x + y + shift_y) comes to (x, y)."""
+    """Move the pixel at (x + shear_x · y + shift_x, shear_y · x + y + shift_y) to (x, y)."""
     picture = Image.fromarray(image)
     data = (1, shear_x, shift_x, shear_y, 1, shift_y)
     moved = picture.transform(

@@ -1,8 +1,8 @@
-"""Filters that flatten texture and keep edges, of uint8 (h, w, 3) images, through OpenCV.
+"""Edge-preserving filters of uint8 (h, w, 3) images that flatten texture, using OpenCV.
 
-The papers give no parameters. These start from the textbook's (bilateral 9 px, color 9, space 7,
-seven times on an image of half the size; median 7, threshold block 9, offset 2), which leave much
-texture in photographs of 224 px or, at half the size, blur their edges.
+The papers state no parameters. The defaults are modified textbook values (bilateral 9 px, color 9,
+space 7, seven times on an image of half the size; median 7, threshold block 9, offset 2), because
+those leave much texture in photographs of 224 px, or blur their edges at half the size.
 """
 
 import cv2
@@ -19,22 +19,23 @@ def bilateral(
     sigma_space: float = 7.0,
     repeats: int = 3,
 ) -> ImageArray:
-    """Each pixel becomes a mean of the neighbors that are alike in color.
+    """Bilateral filter: replace each pixel by a mean of neighbors that have a similar color.
 
     Args:
         image: uint8 (h, w, 3), of any size.
-        diameter: pixels across the neighborhood.
-        sigma_color: standard deviation of the weight in color, as the sum of the channels'
-            absolute differences; texture of about this strength and less goes.
-        sigma_space: standard deviation of the weight in place, in pixels; above half the diameter
-            the neighborhood counts almost evenly.
-        repeats: how often; several weak passes flatten more and halo less than a strong one.
+        diameter: diameter of the neighborhood in pixels.
+        sigma_color: standard deviation of the weight in color space, as the sum of the channels'
+            absolute differences; texture weaker than about this value disappears.
+        sigma_space: standard deviation of the spatial weight, in pixels; above half the diameter,
+            the weights are almost uniform.
+        repeats: number of passes; several weak passes flatten more, with fewer halos, than a
+            strong one.
 
     Returns:
-        uint8 (h, w, 3); the same whatever the number of OpenCV's threads.
+        uint8 (h, w, 3), independent of OpenCV's number of threads.
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
     if diameter < 1 or repeats < 0:
         raise ValueError(
@@ -46,8 +47,8 @@ def bilateral(
         )
     filtered = np.array(image, np.uint8, order="C")
     for _ in range(repeats):
-        passed = cv2.bilateralFilter(filtered, diameter, sigma_color, sigma_space)
-        filtered = np.asarray(passed, np.uint8)
+        smoothed = cv2.bilateralFilter(filtered, diameter, sigma_color, sigma_space)
+        filtered = np.asarray(smoothed, np.uint8)
     return filtered
 
 
@@ -62,21 +63,22 @@ def cartoon(
     block: int = 9,
     offset: float = 4.0,
 ) -> ImageArray:
-    """Flat colors with black outlines: a bilateral filter, and edges of its gray levels.
+    """Flat colors with black outlines: a bilateral filter, with edges found in its gray levels.
 
     Args:
         image: uint8 (h, w, 3), of any size.
-        diameter, sigma_color, sigma_space, repeats: of the colors, see `bilateral`.
-        median: pixels across the median of the gray levels; odd; takes specks from the outlines.
-        block: pixels across the mean that a gray level is compared with; odd, at least 3; the
+        diameter, sigma_color, sigma_space, repeats: settings of `bilateral`.
+        median: size of the median filter of the gray levels in pixels, odd; it removes specks from
+            the outlines.
+        block: size of the neighborhood whose mean a gray level is compared with, odd, at least 3;
             outlines are up to half as wide.
-        offset: how many levels below the mean a pixel must be to belong to an outline.
+        offset: how many levels below that mean a pixel must be to belong to an outline.
 
     Returns:
         uint8 (h, w, 3).
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
     if median < 1 or median % 2 == 0 or block < 3 or block % 2 == 0:
         raise ValueError(
@@ -89,8 +91,7 @@ def cartoon(
         sigma_space=sigma_space,
         repeats=repeats,
     )
-    # Gray levels of the flattened image and not, as in the textbook, of the photograph: outlines
-    # of texture would be new texture.
+    # The textbook uses the gray levels of the photograph; its outlines would add texture again.
     gray = cv2.medianBlur(cv2.cvtColor(colors, cv2.COLOR_RGB2GRAY), median)
     inside = cv2.adaptiveThreshold(
         gray, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, block, offset

@@ -1,16 +1,16 @@
-"""Low-pass and high-pass of images by a mask on their discrete Fourier transform.
+"""Low-pass and high-pass filters that mask the discrete Fourier transform of an image.
 
-The mask of size r keeps the frequencies (u, v), in cycles an image, around the mean (0, 0):
-- square, of the side r: −r/2 ≤ u, v < r/2, the r × r coefficients in the middle of the shifted
+The mask of size r keeps the frequencies (u, v), in cycles per image, around the mean (0, 0):
+- square with side r: −r/2 ≤ u, v < r/2, the r × r coefficients in the center of the shifted
   spectrum (dissertation, figure 2.8, where r is the side of the mask);
-- round, of the diameter r: √(u² + v²) < r/2, so that it lies within the square of the same r. Wang
-  et al. (2020, HaohanWang/HFC) state the radius, r/2 here.
-So r = 1 keeps the mean alone, and a square as large as the image keeps all.
+- round with diameter r: √(u² + v²) < r/2, which lies inside the square of the same r. Wang et al.
+  (2020, HaohanWang/HFC) state the radius, here r/2.
+So r = 1 keeps only the mean, and a square as large as the image keeps everything.
 
-Each channel is masked for itself, and the real part of the inverse is the image. A high-pass has
-what the low-pass has not: no mean, and as many samples below 0 as above. As images have none below
-0, it stands on a mid-gray of 128, the same for all images, and so holds nothing of the mean color.
-(HFC leaves the zero mean to the network; Geirhos et al. 2018 put the gray of an average image.)
+Each channel is masked separately; the result is the real part of the inverse transform. A high-pass
+keeps the remaining frequencies, so its mean is 0. As images have no negative values, the gray level
+128 is added, the same for all images, and the result contains nothing of the mean color.
+(HFC passes the zero-mean image to the network; Geirhos et al. 2018 add the mean of all images.)
 """
 
 from functools import lru_cache
@@ -27,28 +27,30 @@ Shape = Literal["square", "round"]
 
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 GRAY = 128
-"""What a high-pass has instead of its mean."""
+"""The mean of a high-pass image."""
 
 
 def low_pass(image: ImageArray, r: float, shape: Shape = "square") -> ImageArray:
-    """The frequencies of a uint8 (h, w, 3) image within the mask, rounded and clipped to uint8."""
-    return _filtered(image, mask(*_sides(image), r, shape), 0)
+    """Keep the frequencies of a uint8 (h, w, 3) image inside the mask; round and clip to uint8."""
+    return _filtered(image, frequency_mask(*_sides(image), r, shape), 0)
 
 
 def high_pass(image: ImageArray, r: float, shape: Shape = "square") -> ImageArray:
-    """Those beyond the mask, around a gray of 128, rounded and clipped to uint8."""
-    return _filtered(image, 1 - mask(*_sides(image), r, shape), GRAY)
+    """Keep the frequencies outside the mask and add 128; round and clip to uint8."""
+    return _filtered(image, 1 - frequency_mask(*_sides(image), r, shape), GRAY)
 
 
 @lru_cache(maxsize=64)
-def mask(height: int, width: int, r: float, shape: Shape = "square") -> NDArray[np.float32]:
-    """(height, width // 2 + 1) weights for `rfft2` that stand for the mask of size r, at least 1.
+def frequency_mask(
+    height: int, width: int, r: float, shape: Shape = "square"
+) -> NDArray[np.float32]:
+    """(height, width // 2 + 1) weights for `rfft2` that are equivalent to the mask of size r.
 
-    A coefficient whose mirror image (−u, −v) the mask does not hold has the weight 1/2: that is
-    what taking the real part of the inverse makes of it.
+    A coefficient inside the mask whose mirror image (−u, −v) is outside has the weight 1/2, which
+    is the effect of taking the real part of the inverse transform.
     """
     if r < 1:
-        raise ValueError(f"r must be at least 1, so that the mask holds the mean, not {r}")
+        raise ValueError(f"r must be at least 1, so that the mask contains the mean, not {r}")
     if shape not in SHAPES:
         raise ValueError(f"the mask's shape must be one of {', '.join(SHAPES)}, not {shape!r}")
     down, across = (np.fft.fftfreq(side, 1 / side).round() for side in (height, width))
@@ -60,7 +62,7 @@ def mask(height: int, width: int, r: float, shape: Shape = "square") -> NDArray[
         held = np.hypot(u, v) < r / 2
     mirrored = held[-np.arange(height)][:, -np.arange(width)]
     weights = np.asarray((held * 0.5 + mirrored * 0.5)[:, : width // 2 + 1], dtype=np.float32)
-    weights.setflags(write=False)  # shared by all who ask
+    weights.setflags(write=False)  # the cached array is shared by all callers
     return weights
 
 

@@ -1,10 +1,10 @@
-"""Geometry of uint8 (h, w, 3) images: antialiased resizing of a box, crops, turns, flips.
+"""Geometry of uint8 (h, w, 3) images: antialiased resizing of a box, crops, rotations, flips.
 
-Resizing is ours and not OpenCV's for a measured reason. Pillow's bilinear filter, the one that
-torchvision's transforms use, widens with the reduction; OpenCV's `INTER_LINEAR` does not, and
-differs from it by 4 of 255 on average (11 on a detailed photograph) when a photograph of 500 px
-becomes 224 px; `INTER_AREA` differs by 1.5 (4 on a detailed one) and takes four times as long
-as the two passes here, which differ by 0.15.
+Resizing does not use OpenCV for a measured reason. Pillow's bilinear filter, which torchvision's
+transforms use, antialiases. OpenCV's `INTER_LINEAR` does not, and differs from it by 4 of 255 on
+average (11 for a detailed photograph) when a photograph of 500 px is reduced to 224 px;
+`INTER_AREA` differs by 1.5 (4 for a detailed one) and takes four times as long as the two passes
+here, which differ by 0.15.
 """
 
 import math
@@ -20,39 +20,39 @@ Box = tuple[float, float, float, float]
 
 
 def resize_box(image: ImageArray, box: Box, height: int, width: int) -> ImageArray:
-    """The box of an image, resized to (height, width, 3) with Pillow's antialiased bilinear filter.
+    """Resize a box of an image to (height, width, 3) with Pillow's antialiased bilinear filter.
 
-    As with a crop that is resized afterwards, pixels outside the box don't count.
+    As when resizing a crop, pixels outside the box have no influence.
     """
     top, left, box_height, box_width = box
     first, last = math.floor(left), min(math.ceil(left + box_width), image.shape[1])
     flat = _rows(image)
     upright = np.empty((height, last - first, 3), np.uint8)
     _resize_rows(flat, top, box_height, 3 * first, _rows(upright))
-    # Along rows the samples of a pixel's neighbors lie next to each other and the loop is one
-    # vector instruction a step; so the other axis is made the first, which is cheap.
-    turned = np.empty((width, height, 3), np.uint8)
-    _resize_rows(_rows(cv2.transpose(upright)), left - first, box_width, 0, _rows(turned))
-    return np.asarray(cv2.transpose(turned), dtype=np.uint8).reshape(height, width, 3)
+    # Combining whole rows can be vectorized, and transposing is cheap; so the second axis is
+    # resized as the first one of the transposed image.
+    transposed = np.empty((width, height, 3), np.uint8)
+    _resize_rows(_rows(cv2.transpose(upright)), left - first, box_width, 0, _rows(transposed))
+    return np.asarray(cv2.transpose(transposed), dtype=np.uint8).reshape(height, width, 3)
 
 
 def flip_horizontal(image: ImageArray) -> ImageArray:
-    """Left and right exchanged."""
+    """Flip left to right."""
     return np.asarray(cv2.flip(image, 1), dtype=np.uint8)
 
 
 def flip_vertical(image: ImageArray) -> ImageArray:
-    """Top and bottom exchanged."""
+    """Flip upside down."""
     return np.asarray(cv2.flip(image, 0), dtype=np.uint8)
 
 
-def rotate90(image: ImageArray, turns: int) -> ImageArray:
-    """The image turned counter-clockwise by `turns` times 90 degrees."""
-    return np.ascontiguousarray(np.rot90(image, turns))
+def rotate90(image: ImageArray, times: int) -> ImageArray:
+    """Rotate counterclockwise by `times` 90 degrees."""
+    return np.ascontiguousarray(np.rot90(image, times))
 
 
 def crop(image: ImageArray, top: int, left: int, height: int, width: int) -> ImageArray:
-    """A box of the image, (height, width, 3); it may reach beyond the image, and is black there."""
+    """Crop to (height, width, 3); the part of the box outside the image is black."""
     out = np.zeros((height, width, 3), np.uint8)
     first_row, last_row = max(top, 0), min(top + height, image.shape[0])
     first_column, last_column = max(left, 0), min(left + width, image.shape[1])
@@ -62,7 +62,7 @@ def crop(image: ImageArray, top: int, left: int, height: int, width: int) -> Ima
 
 
 def box_in_smaller(box: Box, full_height: int, full_width: int, image: ImageArray) -> Box:
-    """A box of the full image in pixels of `image`, which is that image decoded smaller."""
+    """Convert a box of the full image to pixels of `image`, the same image decoded smaller."""
     top, left, height, width = box
     down = _reduction(full_height, image.shape[0])
     across = _reduction(full_width, image.shape[1])
@@ -70,20 +70,20 @@ def box_in_smaller(box: Box, full_height: int, full_width: int, image: ImageArra
 
 
 def allowed_shrink(box_height: int, box_width: int, height: int, width: int) -> float:
-    """How many times smaller an image may be decoded whose box is to be resized.
+    """The largest factor by which an image may be decoded smaller if its box is resized afterwards.
 
-    A decoder's own reduction is sharper than the resizing filter. Decoded at no less than twice the
-    size of the result, photographs differ from those decoded whole by 0.7 of 255 on average (2 at
-    most); decoded at its very size, by 2 (5).
+    A decoder's own reduction is sharper than the resizing filter. If photographs are decoded at
+    twice the size of the result or more, results differ from those of a full decoding by 0.7 of 255
+    on average (2 at most); if decoded at the size of the result, by 2 (5).
     """
     return max(1.0, min(box_height / height, box_width / width) / 2)
 
 
 def _reduction(full: int, decoded: int) -> float:
-    """How many pixels of the full image one pixel of a smaller decoding stands for.
+    """The factor by which a decoder has reduced one side of an image.
 
-    A decoder that reduces by a whole factor f gives ceil(full / f) pixels, the last of which may
-    reach beyond the image; to take full / decoded for f would shift the far end by up to a pixel.
+    Reducing by an integer factor f gives ceil(full / f) pixels, the last of which may reach beyond
+    the image; using full / decoded for f would shift the far end by up to a pixel.
     """
     factor = max(round(full / decoded), 1)
     return float(factor) if math.ceil(full / factor) == decoded else full / decoded
@@ -96,9 +96,9 @@ def _rows(image: ImageArray) -> ImageArray:
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 def _resize_rows(flat, start, length, offset, out):  # type: ignore[no-untyped-def]
-    """Rows `start` to `start + length` of `flat` (h, n), from column `offset`, become all of `out`.
+    """Resize rows `start` to `start + length` of `flat` (h, n), from column `offset`, to `out`.
 
-    Each row of `out` (H, m) is a weighted mean of rows, with a triangle as wide as the reduction.
+    Each row of `out` (H, m) is a mean of rows with triangular weights, as wide as the reduction.
     """
     half = np.float32(0.5)
     rows, columns = out.shape
@@ -112,7 +112,7 @@ def _resize_rows(flat, start, length, offset, out):  # type: ignore[no-untyped-d
         center = start + (row + 0.5) * scale
         low = max(math.floor(center - support + 0.5), lowest)
         high = min(math.floor(center + support + 0.5), highest)
-        # A box that is thinner than a pixel may lie between two centers: take the nearest row.
+        # A box thinner than a pixel may lie between two centers: use the nearest row.
         low = min(low, highest - 1)
         high = max(high, low + 1)
         weight_sum = 0.0

@@ -1,13 +1,13 @@
-"""RGB to CIE Lab on tensors: lightness apart from color."""
+"""Conversion of tensors from RGB to CIE Lab, which separates lightness from color."""
 
 import torch
 from torch import Tensor
 
 WHITE = (0.95047, 1.0, 1.08883)
-"""X, Y, Z of the white point D65."""
+"""X, Y, Z of the D65 white point."""
 LOW = (0.0, -86.183, -107.857)
 HIGH = (100.0, 98.233, 94.478)
-"""Between these lie L, a and b of everything that sRGB can show."""
+"""The ranges of L, a and b for all sRGB colors."""
 
 _TO_XYZ = (
     (0.412453, 0.357580, 0.180423),
@@ -18,16 +18,16 @@ _KNEE = (6 / 29) ** 3
 
 
 def rgb_to_lab(images: Tensor) -> Tensor:
-    """sRGB (N, 3, H, W) in 0 to 1 to L (0 to 100), a and b (about -108 to 98), (N, 3, H, W)."""
-    # Both curves are a power above a knee and a line below; the clamps keep the power, which is
-    # computed everywhere, from infinite slopes where the line is taken.
+    """Convert sRGB (N, 3, H, W) in 0..1 to L (0 to 100), a and b (about -108 to 98)."""
+    # Both curves are a power function above a knee and linear below. The power is computed
+    # everywhere; the clamps prevent infinite gradients in the linear part.
     linear = torch.where(
         images > 0.04045,
         ((images.clamp(min=0.04045) + 0.055) / 1.055) ** 2.4,
         images / 12.92,
     )
     red, green, blue = linear.unbind(dim=1)
-    # Sums and not a matrix product, which mixed precision would round to a few bits.
+    # Not a matrix product, which mixed precision would compute in half precision.
     xyz = torch.stack(
         [
             (r * red + g * green + b * blue) / white
@@ -41,6 +41,6 @@ def rgb_to_lab(images: Tensor) -> Tensor:
 
 
 def scaled_lab(images: Tensor) -> Tensor:
-    """As `rgb_to_lab`, each channel's range in sRGB scaled to -1 to 1."""
+    """Like `rgb_to_lab`, with the range of each channel scaled to -1..1."""
     low, high = (images.new_tensor(ends).view(1, 3, 1, 1) for ends in (LOW, HIGH))
     return (rgb_to_lab(images) - low) * (2 / (high - low)) - 1

@@ -1,8 +1,11 @@
-"""Procedural textures in random colors: styles where there are no style images at hand.
+"""Procedural textures in random colors, used as styles if there are no style images.
 
-Nearly all are made of plane waves. A sum of K waves over an image is a product of two matrices with
-K columns each for sines and for cosines, since cos(a + b) = cos a cos b - sin a sin b; so a field
-of noise with any band and any direction costs a fraction of a millisecond.
+Most are made of plane waves. A sum of K waves over an image is a product of two matrices with K
+columns each for sines and cosines, because cos(a + b) = cos a cos b - sin a sin b; so band-limited,
+directional noise takes a fraction of a millisecond.
+
+The functions of the families return a field (h, w) with mean about 0 and standard deviation about 1
+unless stated otherwise.
 """
 
 from collections.abc import Callable
@@ -11,17 +14,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
-
-Field = NDArray[np.float32]
-"""(h, w), about zero with a standard deviation about 1 unless said otherwise."""
+from unshortcut.arrays import FloatArray, ImageArray
 
 _WAVES = 48
 
 
 def random_pattern(rng: np.random.Generator, height: int, width: int) -> ImageArray:
-    """A texture of a random family, scale, direction and palette, uint8 (height, width, 3)."""
-    # First what needs equally many numbers at all sizes: the pattern is the same at all of them.
+    """A texture with random family, scale, direction and palette, uint8 (height, width, 3)."""
+    # Parameters that do not depend on the size are sampled first, so that a seed gives the same
+    # pattern at all sizes.
     palette = _palette(rng)
     family = FAMILIES[rng.integers(len(FAMILIES))]
     share = np.exp(rng.uniform(np.log(1 / 36), np.log(1 / 9)))
@@ -32,33 +33,33 @@ def random_pattern(rng: np.random.Generator, height: int, width: int) -> ImageAr
     return np.asarray(cv2.LUT(cv2.merge([levels] * 3), palette), dtype=np.uint8)
 
 
-def grain(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
-    """Noise of one band, from all directions to nearly one."""
-    return _noise(rng, height, width, period, octaves=rng.uniform(0.3, 1.5), turn=_turn(rng))
+def grain(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+    """Band-limited noise, from isotropic to nearly one direction."""
+    return _noise(rng, height, width, period, octaves=rng.uniform(0.3, 1.5), angles=_angles(rng))
 
 
-def strokes(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
-    """Long strokes side by side, as of fur, wood or a brush."""
+def strokes(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+    """Long parallel strokes, as in fur, wood or brushwork."""
     angle = rng.uniform(0, np.pi)
     along, across = period * rng.uniform(4, 10), period / 1.5
     frequency = np.stack(
         [rng.uniform(-1, 1, _WAVES) / along, rng.uniform(0.3, 1.0, _WAVES) / across]
     )
-    turned = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     bend = _warp(rng, height, width, period * 8, period)
-    field = _sum(rng, height, width, turned @ frequency, np.ones(_WAVES))
+    field = _sum(rng, height, width, rotation @ frequency, np.ones(_WAVES))
     return _displaced(field, bend)
 
 
-def stripes(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
-    """Stripes, from straight to strongly bent and from soft to hard."""
+def stripes(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+    """Stripes, from straight to strongly bent and from soft to sharp."""
     phase = _ramp(rng, height, width, period)
     phase += rng.uniform(0.0, 2.5) * _noise(rng, height, width, period * 6, octaves=1.0)
     return _hard(rng, np.cos(phase))
 
 
-def weave(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
-    """Two gratings that cross: checks, weave, lattices of dots."""
+def weave(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+    """Two crossing gratings: checks, weave, lattices of dots."""
     phase = _ramp(rng, height, width, period, directions=2)
     bend = rng.uniform(0.0, 1.2) * _noise(rng, height, width, period * 8, octaves=1.0)
     one, other = np.cos(phase[0] + bend), np.cos(phase[1] - bend)
@@ -66,21 +67,21 @@ def weave(rng: np.random.Generator, height: int, width: int, period: float) -> F
     return _hard(rng, mixed)
 
 
-def spots(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
-    """Blots and labyrinths: noise of a narrow band with a threshold."""
+def spots(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+    """Blots and labyrinths: narrow-band noise with a threshold."""
     field = _noise(rng, height, width, period * 1.4, octaves=0.2)
     return _hard(rng, field + rng.uniform(-1.0, 1.0))
 
 
-def marble(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
-    """Veins: a slow grating, bent by noise of many octaves."""
+def marble(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+    """Veins: a coarse grating, bent by noise of many octaves."""
     phase = _ramp(rng, height, width, period * 3)
     phase += rng.uniform(1.5, 4.0) * _noise(rng, height, width, period * 8, octaves=4.0)
     return np.asarray(1.5 - 3.0 * np.abs(np.sin(phase)) ** rng.uniform(0.5, 1.5), np.float32)
 
 
-def cells(rng: np.random.Generator, height: int, width: int, period: float) -> Field:
-    """Cells round random points, each in a tone of its own, with a soft edge: stones, scales."""
+def cells(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+    """Cells around random points, each with its own tone and a soft edge: stones, scales."""
     wide = period * 2.0
     count = max(4, int(height * width / wide**2))
     seeds = np.full((height, width), 255, np.uint8)
@@ -93,7 +94,7 @@ def cells(rng: np.random.Generator, height: int, width: int, period: float) -> F
     return np.asarray(tones[label] + dome, np.float32)
 
 
-FAMILIES: tuple[Callable[[np.random.Generator, int, int, float], Field], ...] = (
+FAMILIES: tuple[Callable[[np.random.Generator, int, int, float], FloatArray], ...] = (
     grain,
     strokes,
     stripes,
@@ -102,7 +103,7 @@ FAMILIES: tuple[Callable[[np.random.Generator, int, int, float], Field], ...] = 
     marble,
     cells,
 )
-"""Each draws a field whose structure is about `period` pixels wide."""
+"""Each takes (rng, height, width, period); its structure is about `period` pixels wide."""
 
 
 def _sum(
@@ -111,14 +112,14 @@ def _sum(
     width: int,
     frequency: NDArray[np.float64],
     weights: NDArray[np.float64],
-) -> Field:
-    """The sum of waves with (2, K) cycles a pixel, down and across, and random phases."""
-    # In float32, whose sines are five times as fast.
-    turns = (2 * np.pi * frequency[:, :, None]).astype(np.float32)
+) -> FloatArray:
+    """Sum of waves with (2, K) cycles per pixel, vertical and horizontal, and random phases."""
+    # The sines of float32 are five times as fast.
+    omega = (2 * np.pi * frequency[:, :, None]).astype(np.float32)
     phase = rng.uniform(0, 2 * np.pi, (frequency.shape[1], 1)).astype(np.float32)
     scale = (weights * np.sqrt(2.0 / (weights**2).sum())).astype(np.float32)[:, None]
-    down = turns[0] * np.arange(height, dtype=np.float32) + phase
-    across = turns[1] * np.arange(width, dtype=np.float32)
+    down = omega[0] * np.arange(height, dtype=np.float32) + phase
+    across = omega[1] * np.arange(width, dtype=np.float32)
     left = np.concatenate([np.cos(down) * scale, np.sin(down) * -scale])
     right = np.concatenate([np.cos(across), np.sin(across)])
     return np.asarray(left.T @ right, np.float32)
@@ -130,28 +131,28 @@ def _noise(
     width: int,
     period: float,
     octaves: float,
-    turn: tuple[float, float] = (0.0, 2 * np.pi),
-) -> Field:
-    """Noise with periods from `period` upwards in frequency, an octave half as strong as the last.
+    angles: tuple[float, float] = (0.0, 2 * np.pi),
+) -> FloatArray:
+    """Noise with periods of `period` and `octaves` octaves below, each half as strong as the last.
 
-    `turn` is the range of the waves' directions: its start and its width, in radians.
+    `angles` is the range of the waves' directions: start and width, in radians.
     """
     octave = rng.uniform(0.0, octaves, _WAVES)
-    angle = turn[0] + turn[1] * rng.random(_WAVES)
+    angle = angles[0] + angles[1] * rng.random(_WAVES)
     frequency = np.minimum(2.0**octave / period, 0.45)
     return _sum(
         rng, height, width, frequency * np.stack([np.sin(angle), np.cos(angle)]), 0.5**octave
     )
 
 
-def _turn(rng: np.random.Generator) -> tuple[float, float]:
+def _angles(rng: np.random.Generator) -> tuple[float, float]:
     return rng.uniform(0, 2 * np.pi), np.pi * rng.random() ** 2
 
 
 def _ramp(
     rng: np.random.Generator, height: int, width: int, period: float, directions: int = 1
 ) -> NDArray[np.float32]:
-    """The phase of a grating (h, w), or of two that stand nearly at a right angle (2, h, w)."""
+    """The phase of a grating (h, w), or of two nearly perpendicular ones (2, h, w)."""
     angle = rng.uniform(0, 2 * np.pi) + np.arange(directions) * rng.uniform(1.0, np.pi / 2)
     y = np.arange(height, dtype=np.float32)[:, None] * np.sin(angle)[:, None, None]
     x = np.arange(width, dtype=np.float32) * np.cos(angle)[:, None, None]
@@ -168,8 +169,8 @@ def _warp(
     ) * np.float32(amount)
 
 
-def _displaced(field: Field, shift: NDArray[np.float32]) -> Field:
-    """The field read beside each pixel; beyond its border it goes on as a mirror image."""
+def _displaced(field: FloatArray, shift: NDArray[np.float32]) -> FloatArray:
+    """Read the field at displaced positions, with reflection at the border."""
     height, width = field.shape
     y = shift[0] + np.arange(height, dtype=np.float32)[:, None]
     x = shift[1] + np.arange(width, dtype=np.float32)
@@ -177,20 +178,20 @@ def _displaced(field: Field, shift: NDArray[np.float32]) -> Field:
     return np.asarray(moved, np.float32)
 
 
-def _hard(rng: np.random.Generator, field: Field) -> Field:
-    """Softer or harder steps between two tones, +1.3 and -1.3."""
+def _hard(rng: np.random.Generator, field: FloatArray) -> FloatArray:
+    """Transitions of random sharpness between two tones, +1.3 and -1.3."""
     gain = np.float32(np.exp(rng.uniform(0.0, 2.0)))
     return np.asarray(np.float32(1.3) * np.tanh(gain * field), np.float32)
 
 
 def _palette(rng: np.random.Generator) -> ImageArray:
-    """(1, 256, 3): a way through four colors, the outer ones far apart in lightness."""
+    """(1, 256, 3): a gradient through four colors, the outer ones far apart in lightness."""
     stops = rng.uniform(0, 255, (4, 3))
     light = np.array([rng.uniform(10, 80), *rng.uniform(40, 215, 2), rng.uniform(175, 245)])
     if rng.random() < 0.5:
         light = light[::-1]
-    # A color keeps its hue and takes the lightness asked for.
+    # Change the lightness of each color, but not its hue.
     stops = np.clip(stops + (light - stops @ (0.299, 0.587, 0.114))[:, None], 0, 255)
-    places = np.array([0.0, *np.sort(rng.uniform(60, 195, 2)), 255.0])
-    table = [np.interp(np.arange(256), places, stops[:, k]) for k in range(3)]
+    positions = np.array([0.0, *np.sort(rng.uniform(60, 195, 2)), 255.0])
+    table = [np.interp(np.arange(256), positions, stops[:, k]) for k in range(3)]
     return np.asarray(np.stack(table, axis=1)[None], np.uint8)

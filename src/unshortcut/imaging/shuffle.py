@@ -1,4 +1,4 @@
-"""Patch shuffle: the patches of a grid change places, so that shape is gone and detail stays."""
+"""Patch shuffle: permuting the patches of a grid removes shape and keeps local detail."""
 
 import numpy as np
 
@@ -6,14 +6,16 @@ from unshortcut.arrays import ImageArray
 
 
 def shuffle_patches(image: ImageArray, grid: int, rng: np.random.Generator) -> ImageArray:
-    """A uint8 (h, w, 3) image whose grid × grid equal patches have changed places, every one.
+    """Shuffle the grid × grid equal patches of a uint8 (h, w, 3) image.
 
-    Where the grid does not divide a side, the pixels that are over stay where they are, half of
-    them at each end. The patches go round in one random cycle, so that none keeps its place; a grid
-    of 1 gives a copy.
+    If the grid does not divide a side, the remaining pixels stay where they are, half of them at
+    each end. The permutation is one random cycle, so that no patch keeps its position; a grid of 1
+    returns a copy.
     """
     if not 1 <= grid <= min(image.shape[:2]):
-        raise ValueError(f"there is no grid of {grid} × {grid} patches in {image.shape[:2]} pixels")
+        raise ValueError(
+            f"a grid of {grid} × {grid} patches does not fit into {image.shape[:2]} pixels"
+        )
     height, width = image.shape[0] // grid, image.shape[1] // grid
     top, left = (image.shape[0] - grid * height) // 2, (image.shape[1] - grid * width) // 2
     inside = slice(top, top + grid * height), slice(left, left + grid * width)

@@ -1,11 +1,12 @@
-"""Texture synthesis: an image that looks locally like its examples and keeps nothing else of them.
+"""Texture synthesis: an image that locally resembles its examples but has no larger structure.
 
-Multiresolution stochastic synthesis, as in the tool that the papers used (texture-based
-negatives, NSN 2.2): pixels are resolved in random order, coarse to fine, each taking the source
-pixel whose surroundings are most like its own neighbors. Three things are different here:
-candidates that neighbors agree on are compared once; neighbors come from a list of steps
-instead of a search tree; and a source that is used more than its share costs more (after Kopf et
-al. 2007, who hold the histogram), so that one example, or one flat part of it, cannot take over.
+Multiresolution stochastic synthesis, as in the tool that the papers used for texture-based
+negatives ("Robust Contrastive Learning Using Negative Samples with Diminished Semantics", section
+2.2): pixels are resolved in random order, coarse to fine, and each gets the source pixel whose
+surroundings best match its own neighbors. There are three differences: candidates proposed by
+several neighbors are compared once, neighbors are found by a list of offsets instead of a search
+tree, and a source that is used more than its share costs more (after Kopf et al. 2007, who match
+the histogram), so that one example, or a flat part of it, cannot dominate.
 """
 
 import math
@@ -17,26 +18,24 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.imaging._synthesis_kernel import NEIGHBORS, REACH, WEIGHT_SUM, resolve, shuffled
 
-Ints = NDArray[np.int64]
-
 PATCH_SIDES = (96, 48)
-"""Sides of example patches, the larger one for images that have room for it."""
+"""Sides of example patches in pixels; the larger one is used if it fits into the image."""
 
 
 class Stage(NamedTuple):
-    """All pixels resolved so far are resolved again, then new ones up to the share."""
+    """A stage resolves all previous pixels again, then new ones until `share` is reached."""
 
     share: float
-    """Part of the result's pixels that are resolved after the stage."""
+    """Fraction of the result's pixels that are resolved after the stage."""
     blur: float
-    """Standard deviation, in pixels, of the Gaussian that the examples are seen through."""
+    """Standard deviation, in pixels, of the Gaussian blur applied to the examples."""
     randoms: int
-    """Random candidates beside those of the neighbors."""
+    """Number of random candidates in addition to those of the neighbors."""
     pressure: float
-    """Cost of a source that is used twice as much as is fair, in variances of the examples."""
+    """Cost of a source used twice as often as its fair share, in variances of the examples."""
 
 
 STAGES = (
@@ -54,15 +53,18 @@ _CELL, _CELL_USES = 8, 5
 def synthesize_texture(
     examples: Sequence[ImageArray], height: int = 224, width: int = 224, *, seed: int = 0
 ) -> ImageArray:
-    """A texture of uint8 (height, width, 3), every pixel of which is one of the examples' pixels.
+    """Synthesize a uint8 (height, width, 3) texture out of the examples' pixels.
 
-    examples: one or more uint8 (h, w, 3), of any sizes; each is used according to its area.
-    The same examples, size and seed give the same bytes.
+    Args:
+        examples: one or more uint8 (h, w, 3) images of any size; each is used in proportion to
+            its area.
+        height, width: size of the result.
+        seed: random seed; the same examples, size and seed give the same bytes.
     """
     _check(examples, height, width)
     cells = _cells(examples, max(int(STAGES[0].share * height * width), 1))
-    places = np.flatnonzero(cells >= 0)
-    sizes = np.bincount(cells.ravel()[places])
+    positions = np.flatnonzero(cells >= 0)
+    sizes = np.bincount(cells.ravel()[positions])
     owners = _owners(examples, cells)
     variance = np.concatenate([one.reshape(-1, 3) for one in examples]).var(axis=0).sum()
 
@@ -80,15 +82,15 @@ def synthesize_texture(
             sources,
             _atlas(examples, stage.blur, cells.shape),
             cells.ravel(),
-            places,
+            positions,
             down * stride + across,
             down * cells.shape[1] + across,
             _weights(),
             stage.randoms,
             uses,
-            sizes / places.size,
+            sizes / positions.size,
             owners,
-            np.bincount(owners, sizes) / places.size,
+            np.bincount(owners, sizes) / positions.size,
             stage.pressure * float(variance) * WEIGHT_SUM,
             seen,
             state,
@@ -101,10 +103,11 @@ def synthesize_texture(
 def example_patches(
     image: ImageArray, rng: np.random.Generator, side: int | None = None
 ) -> list[ImageArray]:
-    """Two square patches of a uint8 (h, w, 3) image: its center, and one at a random place.
+    """Two square patches of a uint8 (h, w, 3) image: its center, and one at a random position.
 
-    side: of the patches; None takes 96 where both sides of the image allow, else 48, else the
-    shorter side. A side that is too long for the image is shortened to fit.
+    Args:
+        side: side of the patches; None uses 96 if the image is large enough, otherwise 48, or the
+            shorter side of the image. A side too long for the image is reduced.
     """
     height, width = image.shape[:2]
     side = patch_side(height, width, side)
@@ -113,17 +116,17 @@ def example_patches(
 
 
 def patch_side(height: int, width: int, side: int | None = None) -> int:
-    """The side of the example patches of an image of height × width; see `example_patches`."""
+    """Side of the example patches of a height × width image; see `example_patches`."""
     shorter = min(height, width)
     if shorter < 1 or (side is not None and side < 1):
-        raise ValueError(f"no patch of side {side} in an image of {height}×{width} pixels")
+        raise ValueError(f"a {height}×{width} image has no patches of side {side}")
     if side is not None:
         return min(side, shorter)
     return next((one for one in PATCH_SIDES if one <= shorter), shorter)
 
 
 def cut_patches(image: ImageArray, side: int, top: int, left: int) -> list[ImageArray]:
-    """The square patches of an image in its center and at (top, left)."""
+    """Cut two square patches from an image: in its center and at (top, left)."""
     height, width = image.shape[:2]
     corners = (((height - side) // 2, (width - side) // 2), (top, left))
     return [image[y : y + side, x : x + side].copy() for y, x in corners]
@@ -143,10 +146,10 @@ def _check(examples: Sequence[ImageArray], height: int, width: int) -> None:
             raise ValueError(f"example {number} has no pixels: its shape is {example.shape}")
 
 
-def _cells(examples: Sequence[ImageArray], first: int) -> Ints:
-    """The number of each atlas place's cell, -1 in the margins; cells are what uses are counted of.
+def _cells(examples: Sequence[ImageArray], first: int) -> IndexArray:
+    """The cell number of each position in the atlas, -1 in the margins; uses are counted per cell.
 
-    `first`: pixels of the first stage, of which a cell shall get a few.
+    `first` is the number of pixels in the first stage, of which each cell should get a few.
     """
     pixels = sum(one.shape[0] * one.shape[1] for one in examples)
     side = max(_CELL, math.ceil(math.sqrt(_CELL_USES * pixels / first)))
@@ -162,8 +165,8 @@ def _cells(examples: Sequence[ImageArray], first: int) -> Ints:
     return cells
 
 
-def _owners(examples: Sequence[ImageArray], cells: Ints) -> Ints:
-    """The number of the example that each cell lies in."""
+def _owners(examples: Sequence[ImageArray], cells: IndexArray) -> IndexArray:
+    """The index of the example that each cell belongs to."""
     ends = np.cumsum([one.shape[0] + 2 * REACH for one in examples])
     cell_counts = np.diff([cells[:end].max() + 1 for end in ends], prepend=0)
     return np.repeat(np.arange(len(examples)), cell_counts)
@@ -172,23 +175,23 @@ def _owners(examples: Sequence[ImageArray], cells: Ints) -> Ints:
 def _atlas(
     examples: Sequence[ImageArray], blur: float, shape: tuple[int, ...]
 ) -> NDArray[np.uint32]:
-    """All examples below each other, blurred, mirrored into a margin; flat, a color a number."""
+    """All examples below each other, blurred and padded by reflection; flat, a uint32 per pixel."""
     atlas = np.zeros((*shape, 4), np.uint8)
     top = 0
     for example in examples:
-        seen = np.ascontiguousarray(example)
+        blurred = np.ascontiguousarray(example)
         if blur > 0:
-            # On uint8 OpenCV's is exact, the same on any processor.
-            seen = cv2.GaussianBlur(seen, (0, 0), blur, borderType=cv2.BORDER_REFLECT)
-        padded = cv2.copyMakeBorder(seen, REACH, REACH, REACH, REACH, cv2.BORDER_REFLECT)
+            # For uint8, OpenCV's blur is exact and the same on any processor.
+            blurred = cv2.GaussianBlur(blurred, (0, 0), blur, borderType=cv2.BORDER_REFLECT)
+        padded = cv2.copyMakeBorder(blurred, REACH, REACH, REACH, REACH, cv2.BORDER_REFLECT)
         atlas[top : top + padded.shape[0], : padded.shape[1], :3] = padded
         top += padded.shape[0]
     return atlas.view(np.uint32).ravel()
 
 
 @cache
-def _spiral() -> tuple[Ints, Ints]:
-    """Steps down and across to all places within reach, nearest first, the place itself too."""
+def _spiral() -> tuple[IndexArray, IndexArray]:
+    """Vertical and horizontal offsets up to REACH, nearest first; the first one is (0, 0)."""
     down, across = (axis.ravel() for axis in np.mgrid[-REACH : REACH + 1, -REACH : REACH + 1])
     distance = down**2 + across**2
     order = np.argsort(distance, kind="stable")
@@ -197,11 +200,11 @@ def _spiral() -> tuple[Ints, Ints]:
 
 
 @cache
-def _weights() -> Ints:
+def _weights() -> IndexArray:
     """Weights of the neighbors, nearest first.
 
-    A Gaussian of the distance: the k nearest of evenly strewn pixels cover an area that grows
-    with k, so the weight falls with the rank alone.
+    They are a Gaussian of the distance: the k nearest of uniformly distributed pixels cover an area
+    proportional to k, so the weight depends on the rank only.
     """
     falling = _LAST_WEIGHT ** (np.arange(NEIGHBORS) / NEIGHBORS)
     return np.round(falling / falling.sum() * WEIGHT_SUM).astype(np.int64)

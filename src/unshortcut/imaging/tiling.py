@@ -1,39 +1,39 @@
-"""Patch tiling: an image's patches laid out anew, so that its texture stays and its shape is gone.
+"""Patch tiling: tiling random patches of an image keeps its texture and removes its shape.
 
 The patch-based negatives of "Robust Contrastive Learning Using Negative Samples with Diminished
-Semantics" (section 2.3): patches of d × d pixels from random places of the image are tiled, and
-the top left of the tiling is kept. d is drawn for each result anew.
+Semantics" (section 2.3): patches of d × d pixels from random positions of the image are tiled, and
+the result is cropped at its top left. d is sampled for each result.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.imaging._memory import copy_run
 
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Where the patches of n results come from, all results of one size."""
+    """The sampled parameters of n tilings of the same size."""
 
     height: int
-    """Of a result, as `width`, in pixels."""
+    """Height of a result in pixels."""
     width: int
-    sides: NDArray[np.int64]
+    """Width of a result in pixels."""
+    sides: IndexArray
     """(n,): d, the side of the patches in pixels."""
-    cells: NDArray[np.int64]
-    """(n, rows, columns, 4): top, left, whether flipped left to right, and the quarter turns
-    counterclockwise after that. Rows and columns are enough for the smallest side; the results with
-    larger patches leave those at the end unused."""
+    cells: IndexArray
+    """(n, rows, columns, 4): top, left, whether flipped left to right, and how often then rotated
+    counterclockwise by 90 degrees. There are enough rows and columns for the smallest side; results
+    with larger patches do not use the last ones."""
 
     def __len__(self) -> int:
         return len(self.sides)
 
     def __getitem__(self, index: int) -> "Tiles":
-        """One of the results, as a batch of one."""
+        """One tiling, as a batch of one."""
         one = slice(index, index + 1)
         return Tiles(self.height, self.width, self.sides[one], self.cells[one])
 
@@ -45,13 +45,13 @@ class Tiles:
             and np.array_equal(self.cells, other.cells)
         )
 
-    def walks(self, width: int) -> NDArray[np.int64]:
-        """How to read the patches from images `width` pixels wide, whose pixels are numbered.
+    def pixel_steps(self, width: int) -> IndexArray:
+        """How to read the patches from the flat pixels of images that are `width` pixels wide.
 
-        (n, rows, columns, 3): number of the pixel that comes to a cell's top left, the step from
-        there to the pixel below it, and the step to the one on its right.
+        (n, rows, columns, 3): index of the pixel for a cell's top left, the step from there to the
+        pixel for the one below, and the step to the pixel for the one to its right.
         """
-        return np.asarray(_walks(self.cells, self.sides, width))
+        return np.asarray(_pixel_steps(self.cells, self.sides, width))
 
 
 def sample_tiles(
@@ -67,49 +67,48 @@ def sample_tiles(
     rotate: bool = False,
     count: int = 1,
 ) -> Tiles:
-    """Draw the tiles of `count` images of height × width, each with a side of its own.
+    """Sample tilings of `count` images of height × width, each with its own patch size.
 
     Args:
-        patch: range of the side d, both ends included; d is never more than the image's sides.
+        patch: range of the side d, both ends included; d is at most the image's shorter side.
         size: height and width of the results.
-        overlap: every patch comes from a place of its own, uniform over all that lie inside the
-            image, as in the authors' code (which never draws the last row and column). Without it,
-            the patches of a result are kept apart, as in the paper. Where as many patches as there
-            are cells fit side by side, the image is cut into as many strips of d pixels or more as
-            it holds, both ways, and each cell gets a rectangle of its own from that grid, and its
-            patch a random place in the rectangle. Where they do not fit (an image as large as the
-            result, unless d divides its sides), they have to overlap: then not the image but the
-            places that a patch can have are cut in such a way, so that no two patches have the
-            same place as long as there are places enough.
-        flip: flip each patch left to right, or not, at random.
-        vertical_flip: flip each patch upside down, or not, at random, whatever `flip` does.
-        rotate: turn each patch by 0 to 3 quarters at random.
+        overlap: sample the position of each patch independently and uniformly, as in the authors'
+            code (which never samples the last row and column). If False, patches do not overlap, as
+            in the paper: the image is divided into a grid of rectangles of at least d × d pixels,
+            each cell of the result gets a rectangle of its own, and its patch a random position
+            inside. If there are fewer rectangles than cells (as in an image as large as the result,
+            unless d divides its sides), patches have to overlap; then the set of possible positions
+            is divided in this way instead, so that positions differ as long as there are enough.
+        flip: flip each patch left to right with probability 1/2.
+        vertical_flip: flip each patch upside down with probability 1/2, independently of `flip`.
+        rotate: rotate each patch by a random multiple of 90 degrees.
+        count: number of tilings.
     """
-    # One list instead of three calls of NumPy, which cost as much as the copying of an image.
+    # A list, because three NumPy calls would take as long as copying an image.
     low, span, shorter = patch[0], patch[1] - patch[0] + 1, min(height, width)
-    drawn = [min(low + int(number * span), shorter) for number in rng.random(count).tolist()]
-    rows, columns = -(-size[0] // min(drawn)), -(-size[1] // min(drawn))
-    sides = np.array(drawn, np.int64)
+    sampled = [min(low + int(number * span), shorter) for number in rng.random(count).tolist()]
+    rows, columns = -(-size[0] // min(sampled)), -(-size[1] // min(sampled))
+    sides = np.array(sampled, np.int64)
     cells = np.zeros((count, rows, columns, 4), np.int64)
     oriented = flip or vertical_flip or rotate
     numbers = rng.random((count, rows, columns, 2 + (not overlap) + oriented))
     if overlap:
-        _place(numbers, sides, height, width, *size, cells)
+        _sample_positions(numbers, sides, height, width, *size, cells)
     else:
-        _place_apart(numbers, sides, height, width, *size, cells)
+        _sample_disjoint(numbers, sides, height, width, *size, cells)
     if oriented:
         orientation = (numbers[..., -1] * 16).astype(np.int64)
-        upset = orientation % 2 * vertical_flip
-        # Upside down is left to right and half a turn.
-        cells[..., 2] = (orientation // 8 * flip) ^ upset
-        cells[..., 3] = (orientation // 2 % 4 * rotate + 2 * upset) % 4
+        inverted = orientation % 2 * vertical_flip
+        # A vertical flip is a horizontal flip and a rotation by 180 degrees.
+        cells[..., 2] = (orientation // 8 * flip) ^ inverted
+        cells[..., 3] = (orientation // 2 % 4 * rotate + 2 * inverted) % 4
     return Tiles(*size, sides, cells)
 
 
 def tile_patches(image: ImageArray, tiles: Tiles) -> ImageArray:
-    """The tiling of one uint8 (h, w, 3) image; `tiles` are those of a batch of one."""
+    """Tile one uint8 (h, w, 3) image; `tiles` must contain one tiling."""
     if len(tiles) != 1:
-        raise ValueError(f"one image has one tiling, not {len(tiles)}")
+        raise ValueError(f"tiles must contain one tiling, not {len(tiles)}")
     out = np.empty((tiles.height, tiles.width, 3), np.uint8)
     source = np.ascontiguousarray(image)[None]
     copy_tiles(source, tiles.sides, tiles.cells, out[None])
@@ -118,28 +117,28 @@ def tile_patches(image: ImageArray, tiles: Tiles) -> ImageArray:
 
 _compiled = njit(cache=True, nogil=True)
 _CACHE = 1 << 18
-"""Bytes that surely fit the second-level cache."""
+"""Number of bytes that fit into any second-level cache."""
 
 
 @_compiled
 def copy_tiles(images, sides, cells, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n, H, W, k) with the tilings of `images` (n, h, w, k), both contiguous.
 
-    One plane of an image may stand for an image: then there are m planes to each of the n tilings,
-    one after the other, and k is 1. Returns nothing of use.
+    Images may also be given as single planes, k = 1: then m consecutive planes share each of the n
+    tilings. The return value has no meaning.
     """
     planes = images.shape[0] // sides.size
     image_width, samples = images.shape[2:]
     height, width = out.shape[1:3]
     size = images.shape[1] * image_width * samples
     source, target = images.reshape(-1), out.reshape(-1)
-    walks = np.empty((3, width), np.int64)
+    pixel_steps = np.empty((3, width), np.int64)
     touched = 0
     for plane in range(images.shape[0]):
         n = plane // planes
         side = sides[n]
         if size * source.itemsize <= _CACHE:
-            # From end to end the image comes into the cache faster than by patches.
+            # Reading the image sequentially loads it into the cache faster than reading patches.
             for i in range(plane * size, (plane + 1) * size, 64 // source.itemsize):
                 touched += source[i]
         write = plane * height * width * samples
@@ -147,23 +146,23 @@ def copy_tiles(images, sides, cells, out):  # type: ignore[no-untyped-def]
             if row % side == 0:
                 for column in range(-(-width // side)):
                     cell = cells[n, row // side, column]
-                    walks[:, column] = _walk(cell, side, image_width)
-                    walks[0, column] += plane * size // samples
+                    pixel_steps[:, column] = _patch_steps(cell, side, image_width)
+                    pixel_steps[0, column] += plane * size // samples
             for column in range(-(-width // side)):
-                start, _, across = walks[:, column]
+                start, _, across = pixel_steps[:, column]
                 length = min(side, width - column * side)
                 if across == 1:
                     copy_run(target, write, source, start * samples, length * samples)
                 else:
                     _copy_pixels(target, write, source, start, across, length, samples)
-                walks[0, column] += walks[1, column]
+                pixel_steps[0, column] += pixel_steps[1, column]
                 write += length * samples
     return touched
 
 
 @_compiled
 def _copy_pixels(target, write, source, start, across, length, samples):  # type: ignore[no-untyped-def]
-    """Pixels `across` apart, one by one; unsigned indices, which cannot count from the end."""
+    """Copy pixels `across` apart; unsigned indices avoid the check for negative ones."""
     for i in range(length):
         for k in range(samples):
             read = (start + i * across) * samples + k
@@ -171,20 +170,20 @@ def _copy_pixels(target, write, source, start, across, length, samples):  # type
 
 
 @_compiled
-def _place(numbers, sides, height, width, out_height, out_width, cells):  # type: ignore[no-untyped-def]
-    """Uniform places inside the image."""
+def _sample_positions(numbers, sides, height, width, out_height, out_width, cells):  # type: ignore[no-untyped-def]
+    """Uniform positions inside the image."""
     for n in range(sides.size):
         side = sides[n]
         for row in range(-(-out_height // side)):
             for column in range(-(-out_width // side)):
-                place, number = cells[n, row, column], numbers[n, row, column]
-                place[0] = int(number[0] * (height - side + 1))
-                place[1] = int(number[1] * (width - side + 1))
+                position, number = cells[n, row, column], numbers[n, row, column]
+                position[0] = int(number[0] * (height - side + 1))
+                position[1] = int(number[1] * (width - side + 1))
 
 
 @_compiled
-def _place_apart(numbers, sides, height, width, out_height, out_width, cells):  # type: ignore[no-untyped-def]
-    """Places apart from each other, or distinct: see `sample_tiles`."""
+def _sample_disjoint(numbers, sides, height, width, out_height, out_width, cells):  # type: ignore[no-untyped-def]
+    """Positions of disjoint patches, or distinct positions; see `sample_tiles`."""
     for n in range(sides.size):
         side = sides[n]
         rows, columns = -(-out_height // side), -(-out_width // side)
@@ -195,51 +194,51 @@ def _place_apart(numbers, sides, height, width, out_height, out_width, cells):  
             grid_rows = min(rows, height - side + 1)
             grid_columns = min(-(-wanted // grid_rows), width - side + 1)
             grid_rows = min(-(-wanted // grid_columns), height - side + 1)
-        # The first `wanted` of a random order, which starts again where there are fewer.
+        # The first `wanted` elements of a random permutation, which repeats if it is shorter.
         order = np.arange(grid_rows * grid_columns)
         for cell in range(wanted):
             row, column = cell // columns, cell % columns
-            place, number = cells[n, row, column], numbers[n, row, column]
+            position, number = cells[n, row, column], numbers[n, row, column]
             here = cell % order.size
             there = here + int(number[2] * (order.size - here))
             order[here], order[there] = order[there], order[here]
             down, across = order[here] // grid_columns, order[here] % grid_columns
-            place[0] = _in_strip(down, grid_rows, height, side, fit, number[0])
-            place[1] = _in_strip(across, grid_columns, width, side, fit, number[1])
+            position[0] = _in_strip(down, grid_rows, height, side, fit, number[0])
+            position[1] = _in_strip(across, grid_columns, width, side, fit, number[1])
 
 
 @_compiled
 def _in_strip(strip, strips, length, side, fit, number):  # type: ignore[no-untyped-def]
-    """A place in a strip of the image where patches fit, else in a strip of all places."""
+    """A position in a strip of the image if patches fit, otherwise in a strip of all positions."""
     whole, need = (length, side) if fit else (length - side + 1, 1)
     first, last = strip * whole // strips, (strip + 1) * whole // strips - need
     return first + int(number * (last - first + 1))
 
 
 @_compiled
-def _walks(cells, sides, width):  # type: ignore[no-untyped-def]
-    """See `Tiles.walks`."""
+def _pixel_steps(cells, sides, width):  # type: ignore[no-untyped-def]
+    """See `Tiles.pixel_steps`."""
     out = np.empty((*cells.shape[:3], 3), np.int64)
     for n in range(cells.shape[0]):
         for row in range(cells.shape[1]):
             for column in range(cells.shape[2]):
-                walk = _walk(cells[n, row, column], sides[n], width)
+                walk = _patch_steps(cells[n, row, column], sides[n], width)
                 for k in range(3):
                     out[n, row, column, k] = walk[k]
     return out
 
 
 @_compiled
-def _walk(cell, side, width):  # type: ignore[no-untyped-def]
-    """What `np.rot90(np.fliplr(patch), turns)` does, as a first pixel and steps down and across."""
-    top, left, flipped, turns = cell
+def _patch_steps(cell, side, width):  # type: ignore[no-untyped-def]
+    """`np.rot90(np.fliplr(patch), rotations)` as a first pixel and steps down and across."""
+    top, left, flipped, rotations = cell
     end = side - 1
-    # Before the flip: the place in the patch of the result's top left, and the steps from there.
-    if turns == 0:
+    # Without the flip: the position in the patch of the result's top left, and the steps from it.
+    if rotations == 0:
         y, x, down, across = 0, 0, (1, 0), (0, 1)
-    elif turns == 1:
+    elif rotations == 1:
         y, x, down, across = 0, end, (0, -1), (1, 0)
-    elif turns == 2:
+    elif rotations == 2:
         y, x, down, across = end, end, (-1, 0), (0, -1)
     else:
         y, x, down, across = end, 0, (0, 1), (-1, 0)

@@ -1,4 +1,4 @@
-"""Patch tiling of a batch of tensors: on a CPU by the compiled kernel, elsewhere by indexing."""
+"""Patch tiling of a batch of tensors: by the compiled kernel on a CPU, by indexing elsewhere."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from torch import Tensor
 
 from unshortcut.imaging.tiling import Tiles, copy_tiles
 
-_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-"""By bytes a sample: copying needs no more than the size of a type, so few kernels are compiled."""
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""By element size: copying depends only on the size of a type, so few kernels are compiled."""
 
 
 def tile_patches_batch(images: Tensor, tiles: Tiles, *, out: Tensor | None = None) -> Tensor:
-    """The tilings (n, c, H, W) of images (n, c, h, w) of any type on any device.
+    """Tile images (n, c, h, w) of any dtype on any device; returns (n, c, H, W).
 
-    To the bit what `tile_patches` makes of each image with its own of the `tiles`. `out` takes
-    the result, which saves the time of getting new memory from the system, about that of the
-    tiling; it has the images' type, device and memory format.
+    The result equals that of `tile_patches` for each image. `out` can be given to avoid allocating
+    memory, which takes about as long as the tiling; it must have the images' dtype, device and
+    memory format.
     """
     if len(images) != len(tiles):
-        raise ValueError(f"{len(images)} images have as many tilings, not {len(tiles)}")
+        raise ValueError(f"{len(images)} images need as many tilings, not {len(tiles)}")
     shape = (*images.shape[:2], tiles.height, tiles.width)
     last = images.is_contiguous(memory_format=torch.channels_last)
     form = torch.channels_last if last else torch.contiguous_format
@@ -29,10 +29,10 @@ def tile_patches_batch(images: Tensor, tiles: Tiles, *, out: Tensor | None = Non
         or not out.is_contiguous(memory_format=form)
     ):
         raise ValueError(
-            f"out must be {images.dtype} {shape} on {images.device}, stored as the images are"
+            f"out must be {images.dtype} {shape} on {images.device}, in the images' memory format"
         )
     recorded = images.requires_grad and torch.is_grad_enabled()
-    if images.device.type != "cpu" or images.element_size() not in _WORDS or recorded:
+    if images.device.type != "cpu" or images.element_size() not in _INTEGERS or recorded:
         tiled = _by_index(images, tiles)
         return tiled if out is None else out.copy_(tiled)
     if out is None:
@@ -43,20 +43,20 @@ def tile_patches_batch(images: Tensor, tiles: Tiles, *, out: Tensor | None = Non
 
 
 def _samples(images: Tensor, last: bool) -> NDArray[Any]:
-    """The memory of a batch as `copy_tiles` has it: images with pixels, or single planes."""
-    words = images.view(_WORDS[images.element_size()])
-    return (words.permute(0, 2, 3, 1) if last else words.flatten(0, 1)[..., None]).numpy()
+    """The memory of a batch in the form that `copy_tiles` takes: images, or single planes."""
+    integers = images.view(_INTEGERS[images.element_size()])
+    return (integers.permute(0, 2, 3, 1) if last else integers.flatten(0, 1)[..., None]).numpy()
 
 
 def _by_index(images: Tensor, tiles: Tiles) -> Tensor:
-    """A gather of the number of each pixel, for all channels of an image the same."""
+    """Gather pixels by index, with the same indices for all channels of an image."""
     device = images.device
     sides = torch.from_numpy(tiles.sides).to(device)[:, None]
-    walks = torch.from_numpy(tiles.walks(images.shape[-1])).to(device)
+    pixel_steps = torch.from_numpy(tiles.pixel_steps(images.shape[-1])).to(device)
     y = torch.arange(tiles.height, device=device)
     x = torch.arange(tiles.width, device=device)
     one = torch.arange(len(tiles), device=device)[:, None, None]
-    cells = walks[one, (y // sides)[:, :, None], (x // sides)[:, None, :]]
+    cells = pixel_steps[one, (y // sides)[:, :, None], (x // sides)[:, None, :]]
     start, down, across = cells.unbind(-1)
     pixels = start + (y % sides)[:, :, None] * down + (x % sides)[:, None, :] * across
     index = pixels.flatten(1)[:, None].expand(-1, images.shape[1], -1)

@@ -1,11 +1,11 @@
-"""Texture transfer without a network: the shapes of one image in the colors and grain of another.
+"""Texture transfer without a network: the shapes of one image with the texture of another.
 
-A stand-in for neural style transfer (Gatys et al. 2016, as in Stylized-ImageNet and in LooC's
-texture randomization) where there are no weights. Three steps: texture is diffused out of the
-image, which leaves edges and areas; these take the style's colors, as the linear map that carries
-one mean and covariance to the other with the least change (Pitié and Kokaram 2007); and the fine
-bands of the style's Laplacian pyramid are laid over them, read at a place that shifts with the
-lightness of the area, so that the texture, too, breaks where a shape ends.
+A replacement for neural style transfer (Gatys et al. 2016, as used in Stylized-ImageNet and in
+LooC's texture randomization) that needs no weights. It has three steps. Diffusion removes the
+image's texture, which leaves edges and areas. These get the style's colors, by the linear map that
+matches mean and covariance with the least change (Pitié and Kokaram 2007). Then the fine bands of
+the style's Laplacian pyramid are added, shifted by an amount that depends on the lightness of the
+area, so that the texture is discontinuous where a shape ends.
 """
 
 import cv2
@@ -13,49 +13,51 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.diffusion import anisotropic_diffusion
-
-Floats = NDArray[np.float32]
 
 _ITERATIONS, _KAPPA, _GAMMA = 15, 30.0, 0.2
 _BANDS = 1 / 16
-"""The coarsest structure of the style that counts as texture, of the image's shorter side."""
+"""The coarsest structure of the style that counts as texture, relative to the shorter side."""
 _SHIFT = 0.5
-"""How far the style is shifted between black and white, of the image's shorter side."""
+"""How far the style is shifted between black and white, relative to the shorter side."""
 _GAIN = 0.9
 _CONTRAST = (30.0, 60.0)
-"""Of the shapes, as standard deviation in lightness: less drowns in texture, more hides it."""
+"""Range of the standard deviation of lightness of the areas, so that neither they nor the texture
+become invisible."""
 _LIGHTNESS = (60.0, 195.0)
-"""Of the result on average: a black or white style would leave no room for shapes."""
+"""Range of the result's mean lightness: in a black or white style, shapes would be invisible."""
 _FLOOR = 40.0
-"""Added to variances, so that a hue that is hardly there is not blown up."""
+"""Added to variances, so that faint hues are not amplified."""
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def transfer_texture(image: ImageArray, style: ImageArray, *, strength: float = 1.0) -> ImageArray:
-    """The image with its texture replaced by that of the style, uint8 (h, w, 3).
+    """Replace the texture of an image by that of a style; uint8 (h, w, 3).
 
-    The style may have any size: a larger one is reduced until it just covers the image, a smaller
-    one goes on as its mirror image. `strength` 0 leaves the image as it is, 1 replaces its texture
-    wholly, and between them the two are mixed.
+    The style may have any size; see `fit_style`. `strength` interpolates between the image (0) and
+    the image with its texture replaced (1).
     """
     structure = anisotropic_diffusion(image, iterations=_ITERATIONS, kappa=_KAPPA, gamma=_GAMMA)
-    out = lay_texture(np.asarray(structure, np.uint8), style)
+    out = overlay_texture(np.asarray(structure, np.uint8), style)
     if strength < 1:
         out = cv2.addWeighted(out, strength, image, 1 - strength, 0.0)
     return np.asarray(out, np.uint8)
 
 
-def lay_texture(structure: ImageArray, style: ImageArray) -> ImageArray:
-    """The colors and the texture of a style over an image that has no texture of its own."""
-    fitted = fitted_style(style, *structure.shape[:2])
+def overlay_texture(structure: ImageArray, style: ImageArray) -> ImageArray:
+    """Apply the colors and the texture of a style to an image without texture."""
+    fitted = fit_style(style, *structure.shape[:2])
     areas = _recolored(structure, fitted)
     return np.clip(areas + _texture(fitted, areas) + np.float32(0.5), 0, 255).astype(np.uint8)
 
 
-def fitted_style(style: ImageArray, height: int, width: int) -> ImageArray:
-    """A style image brought to height × width: reduced to cover, cut in the middle, or mirrored."""
+def fit_style(style: ImageArray, height: int, width: int) -> ImageArray:
+    """Fit a style image to height × width.
+
+    A larger one is reduced until it just covers that size, and cropped to its center; a smaller one
+    is padded by reflection.
+    """
     scale = max(height / style.shape[0], width / style.shape[1])
     if scale < 1:
         rows, columns = round(style.shape[0] * scale), round(style.shape[1] * scale)
@@ -68,25 +70,25 @@ def fitted_style(style: ImageArray, height: int, width: int) -> ImageArray:
     return np.pad(style, missing, mode="symmetric")
 
 
-def _recolored(structure: ImageArray, style: ImageArray) -> Floats:
-    """The structure with the style's mean color and covariance, lightness kept within limits."""
-    mean, spread = _statistics(structure)
-    style_mean, style_spread = _statistics(style)
+def _recolored(structure: ImageArray, style: ImageArray) -> FloatArray:
+    """Give the structure the style's mean color and covariance, within limits of lightness."""
+    mean, covariance = _statistics(structure)
+    style_mean, style_covariance = _statistics(style)
     light = float(_LUMA @ style_mean)
     style_mean += np.clip(light, *_LIGHTNESS) - light
-    contrast = float(np.sqrt(_LUMA @ style_spread @ _LUMA))
-    # What is missing is added to all channels alike, and changes no hue.
-    style_spread += max(0.0, _CONTRAST[0] ** 2 - contrast**2)
-    style_spread *= min(1.0, _CONTRAST[1] / contrast) ** 2
-    root = _root(spread)
+    contrast = float(np.sqrt(_LUMA @ style_covariance @ _LUMA))
+    # Missing contrast is added to all channels equally, which changes no hue.
+    style_covariance += max(0.0, _CONTRAST[0] ** 2 - contrast**2)
+    style_covariance *= min(1.0, _CONTRAST[1] / contrast) ** 2
+    root = _root(covariance)
     inverse = np.linalg.inv(root)
-    matrix = inverse @ _root(root @ style_spread @ root) @ inverse
+    matrix = inverse @ _root(root @ style_covariance @ root) @ inverse
     affine = np.concatenate([matrix, (style_mean - matrix @ mean)[:, None]], axis=1)
     return np.asarray(cv2.transform(structure.astype(np.float32), affine), np.float32)
 
 
-def _texture(style: ImageArray, areas: Floats) -> Floats:
-    """The style's fine bands with an even contrast, shifted by the lightness of the areas."""
+def _texture(style: ImageArray, areas: FloatArray) -> FloatArray:
+    """The style's fine bands with uniform contrast, shifted by the lightness of the areas."""
     height, width = style.shape[:2]
     side = min(height, width)
     sigma = max(1.0, side * _BANDS)
@@ -100,8 +102,8 @@ def _texture(style: ImageArray, areas: Floats) -> Floats:
     return np.asarray(cv2.remap(fine, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT))
 
 
-def _blurred(image: Floats, sigma: float) -> Floats:
-    """A wide blur through a small copy of the image: the coarse part of its Laplacian pyramid."""
+def _blurred(image: FloatArray, sigma: float) -> FloatArray:
+    """A wide blur, computed on a reduced image: the coarse part of its Laplacian pyramid."""
     step = max(1, int(sigma / 2))
     small = (max(1, image.shape[1] // step), max(1, image.shape[0] // step))
     reduced = cv2.resize(image, small, interpolation=cv2.INTER_AREA)
@@ -111,7 +113,7 @@ def _blurred(image: Floats, sigma: float) -> Floats:
 
 
 def _statistics(image: ImageArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean color (3,) and covariance (3, 3), regular even where the image is of one color."""
+    """Mean color (3,) and covariance (3, 3), which is invertible even for a uniform image."""
     sums, products = _moments(np.ascontiguousarray(image).reshape(-1, 3))
     count = image.size / 3
     mean = sums / count
@@ -120,7 +122,7 @@ def _statistics(image: ImageArray) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 @njit(cache=True, nogil=True)
 def _moments(pixels):  # type: ignore[no-untyped-def]
-    """Sums (3,) and sums of products (3, 3) of uint8 (n, 3): whole numbers, exact in any order."""
+    """Sums (3,) and sums of products (3, 3) of uint8 (n, 3); as integers they are exact."""
     red = green = blue = 0
     rr = gg = bb = rg = rb = gb = 0
     for i in range(pixels.shape[0]):

@@ -12,7 +12,7 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.reproduction.evaluation import Evaluation
 
-FACTORS = ("color", "place")
+FACTORS = ("color", "position")
 """Labels of `shapes` that say nothing of the class."""
 
 
@@ -38,7 +38,7 @@ def objects(evaluation: Evaluation) -> Task:
 
 
 def factors(evaluation: Evaluation) -> list[Task]:
-    """`rotation` (LooC, table 1), and of `shapes` also `color` and `place`."""
+    """`rotation` (LooC, table 1), and of `shapes` also `color` and `position`."""
     train, test = evaluation.train, evaluation.tests["test"]
     turns = Task("rotation", train, {"rotation": test})
     if not isinstance(train, Shapes) or not isinstance(test, Shapes):

@@ -1,6 +1,6 @@
 """The published definitions, written out slowly with NumPy, SciPy, Pillow and OpenCV in float64.
 
-Each takes (image, parameters, drawn) as the functions of the package do. What the published code
+Each takes (image, parameters, sampled) as the functions of the package do. What the published code
 truncates is truncated here.
 """
 
@@ -24,21 +24,21 @@ def levels(values: np.ndarray) -> np.ndarray:
     return (np.clip(values, 0, 1) * 255).astype(np.uint8)
 
 
-def gaussian_noise(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
-    return levels(unit(image) + parameters[0] * drawn.astype(np.float64))
+def gaussian_noise(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
+    return levels(unit(image) + parameters[0] * sampled.astype(np.float64))
 
 
-def shot_noise(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
-    counts = np.maximum(stats.poisson.ppf(drawn, unit(image) * parameters[0]), 0)
+def shot_noise(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
+    counts = np.maximum(stats.poisson.ppf(sampled, unit(image) * parameters[0]), 0)
     return levels(counts / parameters[0])
 
 
-def impulse_noise(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
-    hit, white = drawn < parameters[0], drawn < parameters[0] / 2
+def impulse_noise(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
+    hit, white = sampled < parameters[0], sampled < parameters[0] / 2
     return levels(np.where(hit & white, 1.0, np.where(hit, 0.0, unit(image))))
 
 
-def defocus_blur(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def defocus_blur(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     radius, softness = parameters
     half = 8 if radius <= 8 else int(radius)
     y, x = np.mgrid[-half : half + 1, -half : half + 1]
@@ -52,7 +52,7 @@ def defocus_blur(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
     return levels(np.stack(planes, axis=2))
 
 
-def glass_blur(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def glass_blur(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     sigma, reach, rounds = parameters
     shape = [sigma, sigma, 0]
     shuffled = (ndimage.gaussian_filter(unit(image), shape, mode="nearest") * 255).astype(np.uint8)
@@ -60,7 +60,7 @@ def glass_blur(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
     for number in range(rounds):
         for j, y in enumerate(range(height - reach, reach, -1)):
             for k, x in enumerate(range(width - reach, reach, -1)):
-                right, below = (int(offset) for offset in drawn[number, j, k])
+                right, below = (int(offset) for offset in sampled[number, j, k])
                 shuffled[y, x] = shuffled[y + below, x + right]
     return levels(ndimage.gaussian_filter(shuffled / 255.0, shape, mode="nearest"))
 
@@ -79,8 +79,8 @@ def smeared(field: np.ndarray, radius: float, sigma: float, degrees: float) -> n
     return total
 
 
-def motion_blur(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
-    return np.clip(smeared(image, *parameters, drawn), 0, 255).astype(np.uint8)
+def motion_blur(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
+    return np.clip(smeared(image, *parameters, sampled), 0, 255).astype(np.uint8)
 
 
 def middle_zoomed(field: np.ndarray, factor: float) -> np.ndarray:
@@ -90,7 +90,7 @@ def middle_zoomed(field: np.ndarray, factor: float) -> np.ndarray:
     return ndimage.zoom(crop, (factor, factor, 1), order=1)
 
 
-def zoom_blur(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def zoom_blur(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     factors = np.arange(1, *parameters)
     sharp = unit(image).astype(np.float32)
     total = np.zeros_like(sharp)
@@ -99,10 +99,12 @@ def zoom_blur(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
     return levels((sharp + total) / (len(factors) + 1))
 
 
-def snow(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def snow(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     mean, deviation, zoom, least, radius, sigma, share = parameters
-    layer = middle_zoomed((mean + deviation * drawn.flakes.astype(np.float64))[..., None], zoom)
-    layer = smeared(np.clip(np.where(layer < least, 0, layer), 0, 1), radius, sigma, drawn.degrees)
+    layer = middle_zoomed((mean + deviation * sampled.flakes.astype(np.float64))[..., None], zoom)
+    layer = smeared(
+        np.clip(np.where(layer < least, 0, layer), 0, 1), radius, sigma, sampled.degrees
+    )
     layer = np.round(layer * 255)[: image.shape[0], : image.shape[1]] / 255.0
     pixels = unit(image).astype(np.float32)
     white = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)[..., None] * 1.5 + 0.5
@@ -110,10 +112,10 @@ def snow(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
     return levels(whitened + layer + np.rot90(layer, 2))
 
 
-def fog(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def fog(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     weight, decay = parameters
-    side = round(np.sqrt(drawn.size + 1))
-    cloud, noise = np.zeros((side, side)), iter(drawn)
+    side = round(np.sqrt(sampled.size + 1))
+    cloud, noise = np.zeros((side, side)), iter(sampled)
     step, wobble = side, 100.0
 
     def near(grid: np.ndarray, down: int, across: int) -> np.ndarray:
@@ -142,7 +144,7 @@ def fog(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
     return levels(foggy * brightest / (brightest + weight))
 
 
-def brightness(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def brightness(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     pixels = unit(image).reshape(-1, 3)
     out = np.empty_like(pixels)
     for i, (r, g, b) in enumerate(pixels.tolist()):
@@ -172,25 +174,25 @@ def brightness(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
     return levels(out).reshape(image.shape)
 
 
-def contrast(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def contrast(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     pixels = unit(image)
     means = pixels.mean((0, 1), keepdims=True)
     return levels((pixels - means) * parameters[0] + means)
 
 
-def elastic_transform(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def elastic_transform(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     height, width = image.shape[:2]
     side = min(height, width)
     amount, sigma, reach = (side * number for number in parameters)
     x, y, away = width // 2, height // 2, side // 3
     points = np.array([(x + away, y + away), (x + away, y - away), (x - away, y - away)])
-    moved = points.astype(np.float32) + (reach * drawn.corners).astype(np.float32)
+    moved = points.astype(np.float32) + (reach * sampled.corners).astype(np.float32)
     affine = cv2.getAffineTransform(points.astype(np.float32), moved)
     pixels = unit(image).astype(np.float32)
     pixels = cv2.warpAffine(pixels, affine, (width, height), borderMode=cv2.BORDER_REFLECT_101)
     down, across = (
         (ndimage.gaussian_filter(noise, sigma, mode="reflect", truncate=3) * amount).astype("f4")
-        for noise in (drawn.down, drawn.across)
+        for noise in (sampled.down, sampled.across)
     )
     rows, columns = np.mgrid[:height, :width]
     planes = [
@@ -200,14 +202,14 @@ def elastic_transform(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndar
     return levels(np.stack(planes, axis=2))
 
 
-def pixelate(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def pixelate(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     height, width = image.shape[:2]
     size = (int(width * parameters[0]), int(height * parameters[0]))
     small = PIL.Image.fromarray(image).resize(size, PIL.Image.Resampling.BOX)
     return np.array(small.resize((width, height), PIL.Image.Resampling.NEAREST))
 
 
-def jpeg_compression(image: np.ndarray, parameters: Any, drawn: Any) -> np.ndarray:
+def jpeg_compression(image: np.ndarray, parameters: Any, sampled: Any) -> np.ndarray:
     file = io.BytesIO()
     PIL.Image.fromarray(image).save(file, "JPEG", quality=parameters[0])
     return np.array(PIL.Image.open(file))

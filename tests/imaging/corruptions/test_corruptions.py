@@ -1,4 +1,4 @@
-"""All corruptions against the published definitions, for the same drawn numbers, to the pixel."""
+"""All corruptions against the published definitions, for the same sampled numbers, to the pixel."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,8 +10,8 @@ from tests.imaging.corruptions.reference import REFERENCES
 from tests.imaging.pictures import pictures
 from unshortcut.errors import UsageError
 from unshortcut.imaging.corruptions import (
+    APPROXIMATE,
     CORRUPTIONS,
-    DRAWN_HERE,
     GROUPS,
     SEVERITIES,
     corrupt,
@@ -29,9 +29,9 @@ PUBLISHED_ORDER = [
 
 def images() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    drawn = pictures("drawn", 1)[0]
+    sampled = pictures("drawn", 1)[0]
     return {
-        "drawn": drawn[:48, :64],
+        "sampled": sampled[:48, :64],
         "noise": rng.integers(0, 256, (41, 33, 3), dtype=np.uint8),
         "flat": np.full((32, 32, 3), 129, np.uint8),
         "black": np.zeros((32, 40, 3), np.uint8),
@@ -45,9 +45,9 @@ def test_it_is_the_published_definition_to_the_pixel(name: str, severities: str)
         for severity in range(1, 6):
             numbers = parameters(name, severity, severities)
             rng = generator(severity, kind)
-            drawn = CORRUPTIONS[name].draw(rng, *image.shape[:2], numbers)
-            ours = CORRUPTIONS[name].apply(image, numbers, drawn)
-            theirs = REFERENCES[name](image, numbers, drawn)
+            sampled = CORRUPTIONS[name].sample(rng, *image.shape[:2], numbers)
+            ours = CORRUPTIONS[name].apply(image, numbers, sampled)
+            theirs = REFERENCES[name](image, numbers, sampled)
             assert np.array_equal(ours, theirs), (kind, severity)
 
 
@@ -57,9 +57,9 @@ def test_it_is_the_published_definition_on_photographs_of_the_published_size(nam
         image = photo[:224, :224]
         for severity in (1, 4):
             numbers = parameters(name, severity)
-            drawn = CORRUPTIONS[name].draw(generator(number), 224, 224, numbers)
-            ours = CORRUPTIONS[name].apply(image, numbers, drawn)
-            assert np.array_equal(ours, REFERENCES[name](image, numbers, drawn))
+            sampled = CORRUPTIONS[name].sample(generator(number), 224, 224, numbers)
+            ours = CORRUPTIONS[name].apply(image, numbers, sampled)
+            assert np.array_equal(ours, REFERENCES[name](image, numbers, sampled))
 
 
 @pytest.mark.parametrize(("side", "severities"), [(224, "imagenet"), (32, "cifar")])
@@ -86,7 +86,7 @@ def test_names_and_groups_are_the_published_ones() -> None:
         "weather": 4,
         "digital": 4,
     }
-    assert DRAWN_HERE == ("snow", "frost")
+    assert APPROXIMATE == ("snow", "frost")
 
 
 def test_the_two_sets_of_severities_are_the_published_ones() -> None:

@@ -20,9 +20,9 @@ def test_a_factor_is_told_by_an_encoder_that_knows_it_and_by_no_other(
 ) -> None:
     monkeypatch.setattr(module, "load_model", lambda run: model_of(knows))  # type: ignore[arg-type]
     found = Factors(seeds=1).take(Path("nowhere"), EVALUATION)
-    assert set(found) == {"rotation", "color", "place"}
+    assert set(found) == {"rotation", "color", "position"}
     assert found[known] == 100
-    assert found[unknown] < 40 and found["place"] < 40
+    assert found[unknown] < 40 and found["position"] < 40
 
 
 def test_photographs_have_a_turn_and_no_other_factor(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_task_is_served_by_the_subsets_that_have_its_space(
     assert found["color@color"] == found["rotation@rotation"] == 100
     assert found["color@all"] == found["rotation@all"] == 100
     assert found["color@rotation"] < 40 and found["rotation@color"] < 40
-    assert {name.partition("@")[0] for name in found} >= {"test", "conflict", "sketch", "place"}
+    assert {name.partition("@")[0] for name in found} >= {"test", "conflict", "sketch", "position"}
 
 
 def test_a_run_without_spaces_has_none_of_the_figures(tmp_path: Path) -> None:

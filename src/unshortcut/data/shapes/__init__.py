@@ -1,14 +1,14 @@
-"""The embedded data set, drawn at run time: objects whose shape and texture agree or conflict."""
+"""The built-in data set, rendered on demand: objects whose shape and texture agree or conflict."""
 
 from unshortcut.data.shapes.colors import COLOR_NAMES
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
-from unshortcut.data.shapes.plan import PLACE_NAMES
+from unshortcut.data.shapes.plan import POSITION_NAMES
 from unshortcut.data.shapes.source import SPLITS, Scene, Shapes
 from unshortcut.data.shapes.textures import TEXTURE_NAMES
 
 __all__ = [
     "COLOR_NAMES",
-    "PLACE_NAMES",
+    "POSITION_NAMES",
     "SHAPE_NAMES",
     "SPLITS",
     "TEXTURE_NAMES",

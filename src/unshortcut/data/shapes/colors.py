@@ -1,8 +1,8 @@
-"""Colors of an image: random hues at lightness levels that keep every edge visible."""
+"""Random colors of an image, with lightness levels that keep every edge visible."""
 
 from dataclasses import dataclass
 
-from unshortcut.data.shapes.dice import Dice
+from unshortcut.data.shapes.sampler import Sampler
 
 Color = tuple[float, float, float]
 """RGB in [0, 1]."""
@@ -16,34 +16,38 @@ DARK, MIDDLE, LIGHT = (0.06, 0.22), (0.42, 0.58), (0.78, 0.94)
 
 @dataclass(frozen=True)
 class Colors:
-    """The colors of one object and of what is behind it."""
+    """The colors of one object and of the background behind it."""
 
     named: int
-    """Index into `COLOR_NAMES`: the hue of the pattern's figure."""
+    """Index into `COLOR_NAMES`: the hue of the pattern's foreground."""
     object: tuple[Color, Color]
-    """The pattern's ground and its figure."""
+    """Background and foreground of the pattern."""
     background: tuple[Color, Color]
-    """The two ends of the background's range."""
+    """The two colors that the image's background varies between."""
 
 
-def throw_colors(dice: Dice, palette: bool) -> Colors:
-    """Colors that say nothing of the class, with the object as light as what is behind it.
+def sample_colors(sampler: Sampler, palette: bool) -> Colors:
+    """Sample colors independent of the class; object and background have the same mean lightness.
 
-    The pattern is dark on light or light on dark and the background in between: the pattern
-    has all the contrast there is, and the shape shows as the place where the pattern ends.
-    With `palette` the background has the object's hues and saturations, so that one palette
-    marks the image wherever it is cropped; the lightnesses stay what they were.
+    The pattern is dark on light or light on dark, with the background in between. So the contrast
+    is within the pattern, and the shape is visible only where the pattern ends.
+    With `palette` the background has the object's hues and saturations, so that every crop shows
+    the same palette; the lightness does not change.
     """
-    ground, figure, behind = dice.uniform(*DARK), dice.uniform(*LIGHT), dice.uniform(*MIDDLE)
-    if dice.integer(2):
+    ground, figure, behind = (
+        sampler.uniform(*DARK),
+        sampler.uniform(*LIGHT),
+        sampler.uniform(*MIDDLE),
+    )
+    if sampler.integer(2):
         ground, figure = figure, ground
-    spread = dice.uniform(0.1, 0.2) * (1 if dice.integer(2) else -1)
-    named = dice.integer(len(COLOR_NAMES))
+    spread = sampler.uniform(0.1, 0.2) * (1 if sampler.integer(2) else -1)
+    named = sampler.integer(len(COLOR_NAMES))
     tints = [
-        (dice.uniform(), dice.uniform(0.1, 0.4)),
-        ((named + dice.uniform(-0.3, 0.3)) / len(COLOR_NAMES), dice.uniform(0.6, 1.0)),
-        (dice.uniform(), dice.uniform(0.2, 0.8)),
-        (dice.uniform(), dice.uniform(0.2, 0.8)),
+        (sampler.uniform(), sampler.uniform(0.1, 0.4)),
+        ((named + sampler.uniform(-0.3, 0.3)) / len(COLOR_NAMES), sampler.uniform(0.6, 1.0)),
+        (sampler.uniform(), sampler.uniform(0.2, 0.8)),
+        (sampler.uniform(), sampler.uniform(0.2, 0.8)),
     ]
     if palette:
         tints[2:] = tints[:2]
@@ -55,17 +59,17 @@ def throw_colors(dice: Dice, palette: bool) -> Colors:
 
 
 def color(hue: float, saturation: float, luma: float) -> Color:
-    """The color of a hue (0 to 1, round the circle) whose luma is the one asked for.
+    """The color with the given hue (0 to 1, around the color circle), saturation and luma.
 
-    Luma is kept within [0.02, 0.98], where every hue can still be told.
+    Luma is clipped to [0.02, 0.98], where hues remain distinguishable.
 
     >>> [round(channel, 3) for channel in color(0.0, 1.0, 0.299)]
     [1.0, 0.0, 0.0]
     """
     luma = min(max(luma, 0.02), 0.98)
     red, green, blue = (
-        1 - saturation * (1 - min(max(abs((hue * 6 + turn) % 6 - 3) - 1, 0.0), 1.0))
-        for turn in (0, 4, 2)
+        1 - saturation * (1 - min(max(abs((hue * 6 + offset) % 6 - 3) - 1, 0.0), 1.0))
+        for offset in (0, 4, 2)
     )
     own = red * LUMA[0] + green * LUMA[1] + blue * LUMA[2]
     if own >= luma:

@@ -1,27 +1,26 @@
-"""The drawing kernels: coverage of outlines and the painting of textures and backgrounds."""
+"""Rendering kernels: rasterizing outlines, and painting textures and backgrounds."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from unshortcut.data.shapes.colors import Color
-from unshortcut.data.shapes.noise import value_noise
 from unshortcut.data.shapes.textures import pattern
 
-Plane = NDArray[np.float32]
-"""(size, size) coverage in [0, 1]."""
+Coverage = NDArray[np.float32]
+"""(size, size): the fraction of each pixel that is covered, in [0, 1]."""
 Canvas = NDArray[np.float32]
-"""(size, size, 3) RGB in [0, 1]."""
+"""(size, size, 3): RGB in [0, 1]."""
 
 SUBLINES = 4
 
 
 @njit(cache=True, nogil=True)
-def fill(points: NDArray[np.float64], size: int) -> Plane:
-    """The part of each pixel inside a closed polygon (V, 2), given in units of the image.
+def fill(points: NDArray[np.float64], size: int) -> Coverage:
+    """The fraction of each pixel inside a closed polygon (V, 2), in units of the image side.
 
-    Exact along rows, `SUBLINES` samples a pixel down the columns: each edge adds its signed
-    crossing of a line, and the running sum along the row is the winding number.
+    Coverage is exact along rows and uses `SUBLINES` samples per pixel along columns: each edge
+    adds its signed crossing of a line, and the cumulative sum along the row is the winding number.
     """
     cover = np.zeros((size, size + 2), np.float32)
     last = len(points) - 1
@@ -50,8 +49,8 @@ def fill(points: NDArray[np.float64], size: int) -> Plane:
 
 
 @njit(cache=True, nogil=True)
-def stroke(points: NDArray[np.float64], size: int, width: float) -> Plane:
-    """The part of each pixel covered by a closed line of a width, all in units of the image."""
+def stroke(points: NDArray[np.float64], size: int, width: float) -> Coverage:
+    """The fraction of each pixel covered by a closed line; lengths are in units of the image."""
     cover = np.zeros((size, size), np.float32)
     half = max(width * size, 1.0) / 2
     reach = half + 1
@@ -74,8 +73,8 @@ def stroke(points: NDArray[np.float64], size: int, width: float) -> Plane:
 
 
 @njit(cache=True, nogil=True)
-def paint_flat(canvas: Canvas, cover: Plane, color: Color) -> None:
-    """Lay one color over the canvas where it is covered."""
+def paint_flat(canvas: Canvas, cover: Coverage, color: Color) -> None:
+    """Paint one color onto the canvas where `cover` is above 0."""
     size = len(canvas)
     for row in range(size):
         for column in range(size):
@@ -88,17 +87,17 @@ def paint_flat(canvas: Canvas, cover: Plane, color: Color) -> None:
 @njit(cache=True, nogil=True)
 def paint_texture(
     canvas: Canvas,
-    cover: Plane,
+    cover: Coverage,
     kind: int,
     period: float,
     angle: float,
     origin: tuple[float, float],
     colors: tuple[Color, Color],
 ) -> None:
-    """Lay a texture over the canvas where it is covered.
+    """Paint a texture onto the canvas where `cover` is above 0.
 
-    `period` and `origin` are in units of the image; `colors` are the pattern's ground
-    and its figure. The edge between them is one pixel soft.
+    `period` and `origin` are in units of the image; `colors` are the background and the foreground
+    of the pattern. The edge between them is antialiased over one pixel.
     """
     size = len(canvas)
     cos, sin = np.cos(angle), np.sin(angle)
@@ -127,8 +126,8 @@ def paint_background(
 ) -> None:
     """Fill the canvas with soft irregular texture between two colors.
 
-    `weights` mix a ramp across the image, clouds a quarter of it wide, and a grain that is
-    `stretch` times longer than wide; the ramp and the grain run along `angle`.
+    `weights` mix a gradient across the image, clouds a quarter as wide as the image, and a grain
+    that is `stretch` times longer than wide; gradient and grain run along `angle`.
     """
     size = len(canvas)
     cos, sin = np.cos(angle), np.sin(angle)
@@ -141,7 +140,30 @@ def paint_background(
             mix = weights[0] * (u + 0.5)
             mix += weights[1] * value_noise(u * 4, v * 4, salt)
             mix += weights[2] * value_noise(u * 24 / stretch, v * 24, salt + 1)
-            # Averages crowd around the middle; spread them over the whole range again.
+            # Averages concentrate around the middle; stretch them over the whole range.
             mix = min(max((mix / total - 0.5) * 2.6 + 0.5, 0.0), 1.0)
             for k in range(3):
                 canvas[row, column, k] = colors[0][k] + mix * (colors[1][k] - colors[0][k])
+
+
+@njit(cache=True, nogil=True)
+def value_noise(u: float, v: float, salt: int) -> float:
+    """Value noise in [0, 1): random values on the integer lattice, smoothly interpolated."""
+    x, y = int(np.floor(u)), int(np.floor(v))
+    s, t = u - x, v - y
+    s, t = s * s * (3 - 2 * s), t * t * (3 - 2 * t)
+    top = _hash(x, y, salt) * (1 - s) + _hash(x + 1, y, salt) * s
+    bottom = _hash(x, y + 1, salt) * (1 - s) + _hash(x + 1, y + 1, salt) * s
+    return top * (1 - t) + bottom * t
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hash(x: int, y: int, salt: int) -> float:
+    """A pseudorandom number in [0, 1) for a lattice point."""
+    h = (
+        np.uint64(x) * np.uint64(0x9E3779B97F4A7C15)
+        ^ np.uint64(y) * np.uint64(0xC2B2AE3D27D4EB4F)
+        ^ np.uint64(salt)
+    )
+    h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.float64(h >> np.uint64(40)) / 16777216.0

@@ -1,4 +1,4 @@
-"""The eight shapes as closed polygons, each with a top and a bottom that differ."""
+"""The eight shapes as closed polygons; for each, top and bottom differ."""
 
 from collections.abc import Sequence
 from math import cos, sin
@@ -17,10 +17,10 @@ def placed(
     stretch: float = 1.0,
     mirrored: bool = False,
 ) -> Points:
-    """An outline moved to its place: (V, 2) points x, y in units of the image, y downwards.
+    """Place an outline in the image: (V, 2) points x, y in units of the image, y downwards.
 
-    `stretch` is width over height relative to the outline's own; whatever it is, the points
-    stay within `radius` of `center`. `angle` turns clockwise, in radians.
+    `stretch` scales width over height; the points always stay within `radius` of `center`.
+    `angle` rotates clockwise, in radians.
     """
     wide, high = radius * min(1.0, stretch), radius * min(1.0, 1.0 / stretch)
     if mirrored:
@@ -30,13 +30,13 @@ def placed(
 
 
 def wobbled(outline: Points, amount: float, waves: int, phase: float) -> Points:
-    """An outline as an unsteady hand draws it: its radius swings by `amount`, `waves` times."""
+    """An outline as if drawn by an unsteady hand: its radius varies by `amount`, `waves` times."""
     angle = np.arctan2(outline[:, 1], outline[:, 0])
     return outline * (1 + amount * np.sin(waves * angle + phase))[:, None]
 
 
 def _outline(corners: Points | Sequence[tuple[float, float]], spacing: float = 0.12) -> Points:
-    """Corners (y upwards) as a polygon in the unit circle (y downwards), long edges subdivided."""
+    """A polygon in the unit circle (y downwards) from corners (y upwards); long edges are split."""
     points = np.array(corners, dtype=np.float64) * (1.0, -1.0)
     points -= (points.min(axis=0) + points.max(axis=0)) / 2
     points /= np.linalg.norm(points, axis=1).max()
@@ -48,7 +48,7 @@ def _outline(corners: Points | Sequence[tuple[float, float]], spacing: float = 0
 
 
 def _arc(center: tuple[float, float], radius: float, start: float, end: float) -> Points:
-    """An arc from one angle to another, in degrees counterclockwise from the right."""
+    """An arc between two angles, in degrees counterclockwise from the positive x axis."""
     angle = np.radians(np.linspace(start, end, 24))
     return np.asarray(center) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
@@ -59,7 +59,7 @@ def _arrow() -> Points:
 
 
 def _crescent() -> Points:
-    # The circle that is cut out passes through the ends of the outer arc.
+    # The circle to cut out passes through the ends of the outer arc.
     outer = _arc((0.0, 0.0), 1.0, 150.0, 390.0)
     inner = _arc((0.0, 0.75), np.hypot(np.cos(np.pi / 6), 0.25), -16.1, -163.9)
     return _outline(np.concatenate([outer, inner[1:-1]]))
@@ -109,6 +109,6 @@ OUTLINES: dict[str, Points] = {
     "mushroom": _mushroom(),
     "tree": _tree(),
 }
-"""Name to polygon: (V, 2) points x, y within the unit circle, y downwards, not self-crossing."""
+"""Polygons by name: (V, 2) points x, y in the unit circle, y downwards, without self-crossings."""
 
 SHAPE_NAMES: tuple[str, ...] = tuple(OUTLINES)

@@ -1,27 +1,28 @@
-"""From a plan to pixels: how each split shows its objects."""
+"""Render a plan: how each split shows its objects."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.shapes.draw import (
     Canvas,
-    Plane,
+    Coverage,
     fill,
     paint_background,
     paint_flat,
     paint_texture,
     stroke,
 )
-from unshortcut.data.shapes.plan import Plan, Thing
+from unshortcut.data.shapes.plan import DrawnObject, ImagePlan
 from unshortcut.imaging.patterns import random_pattern
-from unshortcut.imaging.transfer import lay_texture
+from unshortcut.imaging.transfer import overlay_texture
 from unshortcut.randomness import generator
 
 
-def paint(plan: Plan, split: str, size: int) -> NDArray[np.uint8]:
-    """The image of a plan as the split shows it, uint8 (size, size, 3)."""
+def paint(plan: ImagePlan, split: str, size: int) -> ImageArray:
+    """Render a plan in the way of its split, uint8 (size, size, 3)."""
     canvas = np.zeros((size, size, 3), np.float32)
-    first = plan.things[0]
+    first = plan.objects[0]
     if plan.pen is not None:
         canvas[:] = plan.pen.paper
         paint_flat(canvas, stroke(first.points, size, plan.pen.width), plan.pen.ink)
@@ -29,7 +30,7 @@ def paint(plan: Plan, split: str, size: int) -> NDArray[np.uint8]:
         canvas[:] = np.mean(first.colors.background, axis=0)
         paint_flat(canvas, fill(first.points, size), first.colors.object[1])
     elif split == "texture":
-        _lay(canvas, np.ones((size, size), np.float32), first)
+        _paint_object(canvas, np.ones((size, size), np.float32), first)
     else:
         ground = plan.background
         paint_background(
@@ -40,30 +41,22 @@ def paint(plan: Plan, split: str, size: int) -> NDArray[np.uint8]:
             ground.salt,
             first.colors.background,
         )
-        for thing in plan.things:
+        for item in plan.objects:
             if plan.style is None:
-                _lay(canvas, fill(thing.points, size), thing)
+                _paint_object(canvas, fill(item.points, size), item)
             else:
-                paint_flat(canvas, fill(thing.points, size), thing.colors.object[1])
+                paint_flat(canvas, fill(item.points, size), item.colors.object[1])
     pixels = (canvas * 255 + 0.5).astype(np.uint8)
     if plan.style is not None:
-        pixels = lay_texture(pixels, random_pattern(generator(plan.style, "style"), size, size))
-    return np.ascontiguousarray(np.rot90(pixels, plan.turns)) if plan.turns else pixels
+        pixels = overlay_texture(pixels, random_pattern(generator(plan.style, "style"), size, size))
+    return np.ascontiguousarray(np.rot90(pixels, plan.rotations)) if plan.rotations else pixels
 
 
-def masks(plan: Plan, size: int) -> NDArray[np.bool_]:
-    """(n, size, size): the pixels that each object covers by half or more."""
-    return np.stack([fill(thing.points, size) >= 0.5 for thing in plan.things])
+def masks(plan: ImagePlan, size: int) -> NDArray[np.bool_]:
+    """(n, size, size): the pixels of which each object covers at least half."""
+    return np.stack([fill(item.points, size) >= 0.5 for item in plan.objects])
 
 
-def _lay(canvas: Canvas, cover: Plane, thing: Thing) -> None:
-    laid = thing.texture
-    paint_texture(
-        canvas,
-        cover,
-        laid.kind,
-        laid.period,
-        laid.angle,
-        laid.origin,
-        thing.colors.object,
-    )
+def _paint_object(canvas: Canvas, cover: Coverage, item: DrawnObject) -> None:
+    layout, colors = item.texture, item.colors.object
+    paint_texture(canvas, cover, layout.kind, layout.period, layout.angle, layout.origin, colors)

@@ -1,23 +1,23 @@
-"""What is to be seen in an image, in units of the image: the same plan for every size."""
+"""What an image shows, with lengths in units of the image: one plan serves every size."""
 
 from dataclasses import dataclass
 from math import exp, hypot, pi, radians, sqrt
 
-from unshortcut.data.shapes.colors import Color, Colors, color, throw_colors
-from unshortcut.data.shapes.dice import Dice
+from unshortcut.data.shapes.colors import Color, Colors, color, sample_colors
 from unshortcut.data.shapes.outlines import OUTLINES, SHAPE_NAMES, Points, placed, wobbled
+from unshortcut.data.shapes.sampler import Sampler
 from unshortcut.randomness import generator
 
-PLACE_NAMES: tuple[str, ...] = ("top left", "top right", "bottom left", "bottom right")
+POSITION_NAMES: tuple[str, ...] = ("top left", "top right", "bottom left", "bottom right")
 
 RADIUS = (0.26, 0.41)
-"""Of the circle around an object, in units of the image, as all lengths here."""
+"""Range of the radius of an object's bounding circle; all lengths are in units of the image."""
 TILT = radians(15.0)
 TEXTURE_TILT = radians(30.0)
-"""Sets how easy texture is to learn: at 15 degrees it is all that is read, at 180 shape is too."""
+"""Sets how easy texture is to learn: at 15 degrees models use texture alone, at 180 shape too."""
 PERIOD = (0.095, 0.12)
 SCENE_PERIOD = (0.062, 0.078)
-"""Smaller objects, finer textures."""
+"""Scenes have smaller objects, and so finer textures."""
 MARGIN = 0.02
 
 Circle = tuple[float, float, float]
@@ -25,8 +25,8 @@ Circle = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Texture:
-    """One laying of a texture: see `draw.paint_texture` for the units."""
+class TextureLayout:
+    """How a texture is painted; see `draw.paint_texture` for the units."""
 
     kind: int
     period: float
@@ -35,13 +35,13 @@ class Texture:
 
 
 @dataclass(frozen=True)
-class Thing:
-    """One object: its outline in place, its texture and its colors."""
+class DrawnObject:
+    """One object: its outline at its position, its texture and its colors."""
 
     shape: int
     center: tuple[float, float]
     points: Points
-    texture: Texture
+    texture: TextureLayout
     colors: Colors
 
 
@@ -57,7 +57,7 @@ class Background:
 
 @dataclass(frozen=True)
 class Pen:
-    """How a sketch is drawn: line width in units of the image, colors of paper and line."""
+    """How a sketch is drawn: line width in units of the image, colors of paper and ink."""
 
     width: float
     paper: Color
@@ -65,9 +65,10 @@ class Pen:
 
 
 def factors(split: str, index: int) -> tuple[int, int, int]:
-    """Shape, texture and quarter turns of an image: in turn, so that every stretch is balanced.
+    """Shape, texture and rotation (in units of 90 degrees) of an image.
 
-    In `conflict` each shape meets each other texture once in 56 images, and its own never.
+    They cycle with the index, so that any range of images is balanced. In `conflict`, each shape
+    is combined with every other texture once in 56 images, and never with its own.
     """
     shapes = len(SHAPE_NAMES)
     shape, lap = index % shapes, index // shapes
@@ -76,108 +77,108 @@ def factors(split: str, index: int) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Everything that is drawn at random for one image."""
+class ImagePlan:
+    """All sampled parameters of one image."""
 
-    things: tuple[Thing, ...]
+    objects: tuple[DrawnObject, ...]
     background: Background
     pen: Pen | None
-    """For a sketch, else None."""
-    turns: int
-    """Quarter turns counterclockwise of the finished image."""
+    """Only in the split `sketch`."""
+    rotations: int
+    """Counterclockwise rotation of the finished image in units of 90 degrees."""
     style: int | None
-    """For the split `stylized`, the number of the pattern that is laid over all, else None."""
+    """Only in the split `stylized`: seed of the pattern that covers the whole image."""
 
     @property
     def color(self) -> int:
-        return self.things[0].colors.named
+        return self.objects[0].colors.named
 
     @property
-    def place(self) -> int:
-        """Index into `PLACE_NAMES`: where the first object's center is after the turns."""
-        x, y = self.things[0].center
-        for _ in range(self.turns):
+    def position(self) -> int:
+        """Index into `POSITION_NAMES`: where the first object's center is after the rotation."""
+        x, y = self.objects[0].center
+        for _ in range(self.rotations):
             x, y = y, 1 - x
         return int(x >= 0.5) + 2 * int(y >= 0.5)
 
 
-def throw_plan(seed: int, split: str, index: int, palette: bool) -> Plan:
-    """The plan of an image, a pure function of its key; `palette` changes colors alone."""
-    dice = Dice(generator(seed, "shapes", split, index))
-    shape, texture, turns = factors(split, index)
-    background = _throw_background(dice)
-    pen = _throw_pen(dice) if split == "sketch" else None
-    wobble = dice.uniform(0.0, 0.05) if split == "sketch" else 0.0
-    circles = _throw_circles(dice) if split == "scene" else [_throw_circle(dice, *RADIUS)]
-    things: list[Thing] = []
+def sample_plan(seed: int, split: str, index: int, palette: bool) -> ImagePlan:
+    """The plan of an image, a pure function of the arguments; `palette` only changes colors."""
+    sampler = Sampler(generator(seed, "shapes", split, index))
+    shape, texture, rotations = factors(split, index)
+    background = _sample_background(sampler)
+    pen = _sample_pen(sampler) if split == "sketch" else None
+    wobble = sampler.uniform(0.0, 0.05) if split == "sketch" else 0.0
+    circles = _sample_circles(sampler) if split == "scene" else [_sample_circle(sampler, *RADIUS)]
+    objects: list[DrawnObject] = []
     for circle in circles:
-        if things:
-            shape = texture = dice.integer(len(SHAPE_NAMES))
-        colors = throw_colors(dice, palette)
-        if palette and things:
-            colors = things[0].colors
-        points = _throw_outline(dice, shape, circle, wobble)
-        laid = _throw_texture(dice, texture, SCENE_PERIOD if split == "scene" else PERIOD)
-        things.append(Thing(shape, circle[:2], points, laid, colors))
-    style = dice.integer(2**31) if split == "stylized" else None
-    return Plan(tuple(things), background, pen, turns, style)
+        if objects:
+            shape = texture = sampler.integer(len(SHAPE_NAMES))
+        colors = sample_colors(sampler, palette)
+        if palette and objects:
+            colors = objects[0].colors
+        points = _sample_outline(sampler, shape, circle, wobble)
+        layout = _sample_texture(sampler, texture, SCENE_PERIOD if split == "scene" else PERIOD)
+        objects.append(DrawnObject(shape, circle[:2], points, layout, colors))
+    style = sampler.integer(2**31) if split == "stylized" else None
+    return ImagePlan(tuple(objects), background, pen, rotations, style)
 
 
-def _throw_circle(dice: Dice, low: float, high: float) -> Circle:
+def _sample_circle(sampler: Sampler, low: float, high: float) -> Circle:
     """A circle inside the image."""
-    radius = dice.uniform(low, high)
+    radius = sampler.uniform(low, high)
     near, far = radius + MARGIN, 1 - radius - MARGIN
-    return dice.uniform(near, far), dice.uniform(near, far), radius
+    return sampler.uniform(near, far), sampler.uniform(near, far), radius
 
 
-def _throw_circles(dice: Dice) -> list[Circle]:
-    """Two to five circles inside the image that do not meet."""
-    count = 2 + dice.integer(4)
+def _sample_circles(sampler: Sampler) -> list[Circle]:
+    """Two to five disjoint circles inside the image."""
+    count = 2 + sampler.integer(4)
     circles: list[Circle] = []
     scale = 1 / sqrt(count)
     while len(circles) < count:
-        x, y, radius = _throw_circle(dice, 0.28 * scale, 0.37 * scale)
+        x, y, radius = _sample_circle(sampler, 0.28 * scale, 0.37 * scale)
         if all(hypot(x - a, y - b) > radius + r + MARGIN for a, b, r in circles):
             circles.append((x, y, radius))
         else:
-            # A crowded image has room for smaller objects only.
+            # A crowded image only has room for smaller objects.
             scale *= 0.99
     return circles
 
 
-def _throw_outline(dice: Dice, shape: int, circle: Circle, wobble: float) -> Points:
+def _sample_outline(sampler: Sampler, shape: int, circle: Circle, wobble: float) -> Points:
     outline = OUTLINES[SHAPE_NAMES[shape]]
     if wobble:
-        outline = wobbled(outline, wobble, 3 + dice.integer(5), dice.uniform(0, 2 * pi))
+        outline = wobbled(outline, wobble, 3 + sampler.integer(5), sampler.uniform(0, 2 * pi))
     return placed(
         outline,
         circle[:2],
         circle[2],
-        angle=dice.uniform(-TILT, TILT),
-        stretch=dice.uniform(0.85, 1.18),
-        mirrored=dice.integer(2) == 1,
+        angle=sampler.uniform(-TILT, TILT),
+        stretch=sampler.uniform(0.85, 1.18),
+        mirrored=sampler.integer(2) == 1,
     )
 
 
-def _throw_texture(dice: Dice, kind: int, period: tuple[float, float]) -> Texture:
-    return Texture(
+def _sample_texture(sampler: Sampler, kind: int, period: tuple[float, float]) -> TextureLayout:
+    return TextureLayout(
         kind,
-        dice.uniform(*period),
-        dice.uniform(-TEXTURE_TILT, TEXTURE_TILT),
-        (dice.uniform(), dice.uniform()),
+        sampler.uniform(*period),
+        sampler.uniform(-TEXTURE_TILT, TEXTURE_TILT),
+        (sampler.uniform(), sampler.uniform()),
     )
 
 
-def _throw_background(dice: Dice) -> Background:
+def _sample_background(sampler: Sampler) -> Background:
     return Background(
-        dice.uniform(0, 2 * pi),
-        (dice.uniform(0.0, 0.6), dice.uniform(0.1, 1.1), dice.uniform(0.4, 1.3)),
-        exp(dice.uniform(0.0, 1.8)),
-        dice.integer(2**31),
+        sampler.uniform(0, 2 * pi),
+        (sampler.uniform(0.0, 0.6), sampler.uniform(0.1, 1.1), sampler.uniform(0.4, 1.3)),
+        exp(sampler.uniform(0.0, 1.8)),
+        sampler.integer(2**31),
     )
 
 
-def _throw_pen(dice: Dice) -> Pen:
-    paper = color(dice.uniform(), dice.uniform(0.0, 0.3), dice.uniform(0.85, 0.98))
-    ink = color(dice.uniform(), dice.uniform(0.0, 0.8), dice.uniform(0.02, 0.2))
-    return Pen(dice.uniform(0.018, 0.035), paper, ink)
+def _sample_pen(sampler: Sampler) -> Pen:
+    paper = color(sampler.uniform(), sampler.uniform(0.0, 0.3), sampler.uniform(0.85, 0.98))
+    ink = color(sampler.uniform(), sampler.uniform(0.0, 0.8), sampler.uniform(0.02, 0.2))
+    return Pen(sampler.uniform(0.018, 0.035), paper, ink)

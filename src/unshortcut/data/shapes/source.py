@@ -1,4 +1,4 @@
-"""The `shapes` data set: a source whose images are drawn when they are asked for."""
+"""The `shapes` data set: a source whose images are rendered on demand."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,17 +7,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.data.shapes.colors import COLOR_NAMES
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.paint import masks, paint
-from unshortcut.data.shapes.plan import PLACE_NAMES, Plan, factors, throw_plan
+from unshortcut.data.shapes.plan import POSITION_NAMES, ImagePlan, factors, sample_plan
 from unshortcut.data.shapes.textures import TEXTURE_NAMES
 from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.errors import UsageError, unknown
 from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
 from unshortcut.randomness import generator
-
-Labels = NDArray[np.int64]
 
 COUNTS: dict[str, int] = {
     "train": 6000,
@@ -32,7 +31,7 @@ COUNTS: dict[str, int] = {
     "corrupted": 2000,
     "scene": 1000,
 }
-"""How many images a split has unless told otherwise."""
+"""Default number of images of each split."""
 
 SPLITS: tuple[str, ...] = tuple(COUNTS)
 
@@ -40,50 +39,58 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "shape": SHAPE_NAMES,
     "texture": TEXTURE_NAMES,
     "color": COLOR_NAMES,
-    "place": PLACE_NAMES,
+    "position": POSITION_NAMES,
 }
-"""What can be the label, with the names of its classes."""
+"""The factors that can serve as the label, with the names of their classes."""
 
 ABSENT: dict[str, tuple[str, ...]] = {
     "sketch": ("texture", "color"),
     "silhouette": ("texture",),
-    "texture": ("place",),
+    "texture": ("position",),
     "stylized": ("texture", "color"),
 }
-"""The factors that a split does not show; their labels are -1."""
+"""The factors that are missing from a split; their labels are -1."""
 
 SMALLEST = 16
 LEVELS = 5
-"""Severities of a corruption."""
+"""Number of severities of a corruption."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """An image with every object in it."""
+    """An image and all of its objects."""
 
-    image: NDArray[np.uint8]
+    image: ImageArray
     """(h, w, 3)"""
     boxes: NDArray[np.float32]
-    """(n, 4): x0, y0, x1, y1 in pixels, the edges of the mask."""
+    """(n, 4): x0, y0, x1, y1 in pixels, the bounding boxes of the masks."""
     masks: NDArray[np.bool_]
     """(n, h, w)"""
-    shape_labels: Labels
+    shape_labels: IndexArray
     """(n,)"""
-    texture_labels: Labels
+    texture_labels: IndexArray
     """(n,)"""
 
 
 class Shapes(ImageSource):
-    """Drawn objects with a shape and a texture that agree, conflict, or stand alone.
+    """Rendered objects whose shape and texture agree or conflict, or that have only one of them.
 
-    Image `index` of a split depends on nothing but seed, split, index and size: not on `count`.
-    In `train`, `val`, `test` and `rotated` class k has shape k and texture k; in `texture` the
-    shape's label is that of the texture that stands for it; in `stylized` object and background
-    have the colors and the texture of a random pattern, which says nothing of the class;
-    `corrupted` goes through the corruptions of ImageNet-C and their severities in turn. `label`
-    picks the factor that `labels` and `classes` give. `palette` gives the background the object's
-    hues: a color shortcut on purpose, all else equal. In `scene` the labels are those of the
-    first object.
+    Image `index` of a split depends only on seed, split, index and size, not on `count`.
+
+    In `train`, `val`, `test` and `rotated`, class k has shape k and texture k. In `texture`, the
+    shape label is the class that the texture belongs to. In `stylized`, object and background have
+    the colors and the texture of a random pattern, which is independent of the class. `corrupted`
+    cycles through the corruptions of ImageNet-C and their severities. In `scene`, the labels are
+    those of the first object.
+
+    Args:
+        split: one of `SPLITS`.
+        size: side of the images in pixels.
+        count: number of images; None uses the default of the split.
+        seed: random seed of the images.
+        palette: give the background the object's hues, a deliberate color shortcut; everything
+            else stays the same.
+        label: the factor that `labels` and `classes` refer to, one of `FACTORS`.
     """
 
     def __init__(
@@ -101,34 +108,34 @@ class Shapes(ImageSource):
         if label not in FACTORS:
             raise unknown("label of shapes", label, FACTORS)
         if label in ABSENT.get(split, ()):
-            raise UsageError(f"the split '{split}' of shapes shows no {label}")
+            raise UsageError(f"the split '{split}' of shapes has no label '{label}'")
         if size < SMALLEST:
-            raise UsageError(f"shapes are at least {SMALLEST} pixels wide, not {size}")
+            raise UsageError(f"the size of shapes must be at least {SMALLEST}, not {size}")
         if count is not None and count < 1:
-            raise UsageError(f"shapes needs a count of at least 1, not {count}")
+            raise UsageError(f"the count of shapes must be at least 1, not {count}")
         self.split = split
         self.size = size
         self.count = COUNTS[split] if count is None else count
         self.seed = seed
         self.palette = palette
         self.label = label
-        drawn = np.array([factors(split, index) for index in range(self.count)], dtype=np.int64)
-        self.shape_labels: Labels = drawn[:, 0]
-        self.texture_labels = self._shown("texture", drawn[:, 1])
-        self.rotation_labels: Labels = drawn[:, 2]
-        """(N,): quarter turns counterclockwise; 0 but in the split `rotated`."""
+        found = np.array([factors(split, index) for index in range(self.count)], dtype=np.int64)
+        self.shape_labels: IndexArray = found[:, 0]
+        self.texture_labels = self._visible("texture", found[:, 1])
+        self.rotation_labels: IndexArray = found[:, 2]
+        """(N,): counterclockwise rotation in units of 90 degrees; 0 except in `rotated`."""
         self.classes = FACTORS[label]
         self.labels = getattr(self, f"{label}_labels")
 
     @cached_property
-    def color_labels(self) -> Labels:
+    def color_labels(self) -> IndexArray:
         """(N,) indices into `COLOR_NAMES`: the hue of the object's pattern."""
-        return self._shown("color", self._planned[:, 0])
+        return self._visible("color", self._color_and_position[:, 0])
 
     @cached_property
-    def place_labels(self) -> Labels:
-        """(N,) indices into `PLACE_NAMES`: the quarter of the image with the object's center."""
-        return self._shown("place", self._planned[:, 1])
+    def position_labels(self) -> IndexArray:
+        """(N,) indices into `POSITION_NAMES`: the quadrant that contains the object's center."""
+        return self._visible("position", self._color_and_position[:, 1])
 
     def __len__(self) -> int:
         return self.count
@@ -141,17 +148,17 @@ class Shapes(ImageSource):
         return ArrayImage(pixels)
 
     def scene(self, index: int) -> Scene:
-        """The image with boxes, masks and labels of its objects; for the split `scene`."""
+        """The image with boxes, masks and labels of its objects; only for the split `scene`."""
         if self.split != "scene":
-            raise UsageError(f"the split '{self.split}' of shapes has no boxes; 'scene' has")
+            raise UsageError(f"only the split 'scene' of shapes has boxes, not '{self.split}'")
         plan = self._plan(index)
         covered = masks(plan, self.size)
         return Scene(
             paint(plan, self.split, self.size),
             np.stack([_box(mask) for mask in covered]),
             covered,
-            np.array([thing.shape for thing in plan.things], dtype=np.int64),
-            np.array([thing.texture.kind for thing in plan.things], dtype=np.int64),
+            np.array([item.shape for item in plan.objects], dtype=np.int64),
+            np.array([item.texture.kind for item in plan.objects], dtype=np.int64),
         )
 
     def identity(self, index: int) -> str:
@@ -159,7 +166,7 @@ class Shapes(ImageSource):
         return f"{self.split}/{SHAPE_NAMES[shape]}/{index:06d}"
 
     def fingerprint(self) -> str:
-        """Of the arguments and of the first eight images: it changes with the drawing too."""
+        """Hash of the arguments and the first eight images, so that it reflects the rendering."""
         arguments = (self.split, self.size, self.count, self.seed, self.palette, self.label)
         digest = hashlib.sha256(repr(arguments).encode())
         for index in range(min(8, self.count)):
@@ -171,21 +178,21 @@ class Shapes(ImageSource):
             raise IndexError(f"shapes has images 0 to {self.count - 1}, not {index}")
         return index
 
-    def _plan(self, index: int) -> Plan:
-        return throw_plan(self.seed, self.split, self._checked(index), self.palette)
+    def _plan(self, index: int) -> ImagePlan:
+        return sample_plan(self.seed, self.split, self._checked(index), self.palette)
 
     @cached_property
-    def _planned(self) -> Labels:
-        """(N, 2): color and place, which only the full plan of an image tells."""
+    def _color_and_position(self) -> IndexArray:
+        """(N, 2): color and position, which require the full plan of each image."""
         plans = (self._plan(index) for index in range(self.count))
-        return np.array([(plan.color, plan.place) for plan in plans], dtype=np.int64)
+        return np.array([(plan.color, plan.position) for plan in plans], dtype=np.int64)
 
-    def _shown(self, factor: str, labels: Labels) -> Labels:
+    def _visible(self, factor: str, labels: IndexArray) -> IndexArray:
         return np.full_like(labels, -1) if factor in ABSENT.get(self.split, ()) else labels
 
 
 def corruption_of(index: int) -> tuple[str, int]:
-    """Name and severity of the corruption of an image of the split `corrupted`."""
+    """Name and severity of the corruption of an image in the split `corrupted`."""
     names = tuple(CORRUPTIONS)
     return names[index % len(names)], 1 + index // len(names) % LEVELS
 

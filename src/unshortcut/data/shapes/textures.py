@@ -1,4 +1,4 @@
-"""The eight textures: two-tone patterns that hold at any angle, each a signed distance."""
+"""The eight textures: two-tone patterns, each defined by a signed distance."""
 
 import numpy as np
 from numba import njit
@@ -17,9 +17,9 @@ TEXTURE_NAMES: tuple[str, ...] = (
 
 @njit(cache=True, nogil=True)
 def pattern(kind: int, u: float, v: float) -> float:
-    """How far (u, v) lies inside the pattern's figure, in periods; negative outside.
+    """Signed distance of (u, v) from the pattern's edges, in periods; positive in the foreground.
 
-    `kind` indexes `TEXTURE_NAMES`; u, v count periods along the pattern's own axes.
+    `kind` is an index into `TEXTURE_NAMES`; u and v count periods along the pattern's axes.
     """
     if kind == 0:
         return _stripe(u)
@@ -40,7 +40,7 @@ def pattern(kind: int, u: float, v: float) -> float:
 
 @njit(cache=True, nogil=True, inline="always")
 def _off_center(x: float) -> float:
-    """Distance to the middle of the unit cell that holds x, in [0, 0.5]."""
+    """Distance to the center of the unit cell that contains x, in [0, 0.5]."""
     return abs(x - np.floor(x) - 0.5)
 
 

@@ -1,8 +1,7 @@
 """The 15 common corruptions of Hendrycks and Dietterich 2019 (ImageNet-C, CIFAR-10-C).
 
-`corrupt(image, "fog", 3, rng)` makes the image foggy. Where the published definition leaves nothing
-to chance, the result is that of the published code to the pixel; where it draws numbers, it is so
-for the same numbers. `snow` and `frost` are the same in distribution only: see `DRAWN_HERE`.
+`corrupt(image, "fog", 3, rng)` adds fog to the image. Given the same random numbers, results equal
+those of the published code to the pixel, except for `snow` and `frost`; see `APPROXIMATE`.
 """
 
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions import blur, digital, noise, weather
-from unshortcut.imaging.corruptions.corruption import Corruption, nothing
+from unshortcut.imaging.corruptions.corruption import Corruption, sample_nothing
 from unshortcut.imaging.corruptions.severities import (
     SEVERITIES,
     Parameters,
@@ -20,8 +19,8 @@ from unshortcut.imaging.corruptions.severities import (
 )
 
 __all__ = [
+    "APPROXIMATE",
     "CORRUPTIONS",
-    "DRAWN_HERE",
     "GROUPS",
     "SEVERITIES",
     "SMALLEST",
@@ -34,23 +33,23 @@ __all__ = [
 ]
 
 CORRUPTIONS: dict[str, Corruption[Any]] = {
-    "gaussian_noise": Corruption(noise.gaussian_noise, noise.draw_normal),
-    "shot_noise": Corruption(noise.shot_noise, noise.draw_uniform),
-    "impulse_noise": Corruption(noise.impulse_noise, noise.draw_uniform),
-    "defocus_blur": Corruption(blur.defocus_blur, nothing),
-    "glass_blur": Corruption(blur.glass_blur, blur.draw_glass_blur),
-    "motion_blur": Corruption(blur.motion_blur, blur.draw_motion_blur),
-    "zoom_blur": Corruption(blur.zoom_blur, nothing),
-    "snow": Corruption(weather.snow, weather.draw_snow),
-    "frost": Corruption(weather.frost, weather.draw_frost),
-    "fog": Corruption(weather.fog, weather.draw_fog),
-    "brightness": Corruption(weather.brightness, nothing),
-    "contrast": Corruption(digital.contrast, nothing),
-    "elastic_transform": Corruption(digital.elastic_transform, digital.draw_elastic_transform),
-    "pixelate": Corruption(digital.pixelate, nothing),
-    "jpeg_compression": Corruption(digital.jpeg_compression, nothing),
+    "gaussian_noise": Corruption(noise.gaussian_noise, noise.sample_normal),
+    "shot_noise": Corruption(noise.shot_noise, noise.sample_uniform),
+    "impulse_noise": Corruption(noise.impulse_noise, noise.sample_uniform),
+    "defocus_blur": Corruption(blur.defocus_blur, sample_nothing),
+    "glass_blur": Corruption(blur.glass_blur, blur.sample_glass_blur),
+    "motion_blur": Corruption(blur.motion_blur, blur.sample_motion_blur),
+    "zoom_blur": Corruption(blur.zoom_blur, sample_nothing),
+    "snow": Corruption(weather.snow, weather.sample_snow),
+    "frost": Corruption(weather.frost, weather.sample_frost),
+    "fog": Corruption(weather.fog, weather.sample_fog),
+    "brightness": Corruption(weather.brightness, sample_nothing),
+    "contrast": Corruption(digital.contrast, sample_nothing),
+    "elastic_transform": Corruption(digital.elastic_transform, digital.sample_elastic_transform),
+    "pixelate": Corruption(digital.pixelate, sample_nothing),
+    "jpeg_compression": Corruption(digital.jpeg_compression, sample_nothing),
 }
-"""Each by its published name, in the published order."""
+"""By published name, in the published order."""
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "noise": ("gaussian_noise", "shot_noise", "impulse_noise"),
@@ -60,13 +59,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """The four published groups."""
 
-DRAWN_HERE = ("snow", "frost")
-"""Corruptions whose textures are drawn here: the published streaks of snow come from ImageMagick,
-and the published frost from photographs. An mCE that uses them is not comparable to a published
-one."""
+APPROXIMATE = ("snow", "frost")
+"""Corruptions that only approximate the published ones, which use ImageMagick for the streaks of
+snow and photographs for frost. An mCE that includes them is not comparable to a published one."""
 
 SMALLEST = 8
-"""The least side of an image, in pixels."""
+"""The shortest side that an image may have, in pixels."""
 
 
 def corrupt(
@@ -76,21 +74,21 @@ def corrupt(
     rng: np.random.Generator,
     severities: str = "imagenet",
 ) -> ImageArray:
-    """A corrupted copy of an image.
+    """Apply a corruption to a copy of an image.
 
     Args:
         image: uint8 (h, w, 3), each side at least 8 px.
         name: one of `CORRUPTIONS`.
         severity: 1 to 5.
-        rng: the source of all that is random; the same state gives the same image.
-        severities: "imagenet" (made for 224 px) or "cifar" (made for 32 px).
+        rng: random generator; the same state gives the same image.
+        severities: "imagenet" (designed for 224 px) or "cifar" (designed for 32 px).
 
     Returns:
         An array of the same shape and dtype.
 
     Raises:
-        UsageError: the name, the severity or the set of severities is not known.
-        ValueError: the image is of another kind.
+        UsageError: the name, the severity or the set of severities is unknown.
+        ValueError: the image has another shape or dtype, or is too small.
     """
     numbers = parameters(name, severity, severities)
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
@@ -103,6 +101,6 @@ def corrupt(
             f"the sides of the image must be at least {SMALLEST} px, not {height} × {width}"
         )
     corruption = CORRUPTIONS[name]
-    # Other layouts, and images that may not be written to, would each be compiled for anew.
+    # Numba would compile again for other memory layouts and for read-only arrays.
     plain = np.require(image, requirements=["C_CONTIGUOUS", "WRITEABLE"])
-    return corruption.apply(plain, numbers, corruption.draw(rng, height, width, numbers))
+    return corruption.apply(plain, numbers, corruption.sample(rng, height, width, numbers))

@@ -1,8 +1,8 @@
-"""Frosted windows, drawn: stand-ins for the five photographs that ImageNet-C blends in.
+"""Synthetic frosted windows, in place of the five photographs that ImageNet-C uses.
 
-The photographs are not ours to ship. Each drawing has the mean and the standard deviation of one
-of them in every channel, its kind of crystal, and about its share of fine detail; an error on
-frost still differs from one on the published images.
+The photographs cannot be distributed with this package. Each synthetic window has the mean and the
+standard deviation of one of them in every channel, its kind of crystals and about the same amount
+of fine detail; errors on frost still differ from those on the published images.
 """
 
 import math
@@ -13,22 +13,22 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.randomness import generator
 
-Tone = NDArray[np.float32]
-
-PLATES = 5
-"""As many as there are photographs to draw from; two of those are the same one."""
+WINDOWS = 5
+"""The number of photographs, two of which are the same."""
 
 HEIGHT, WIDTH = 384, 576
 
 
-@lru_cache(maxsize=2 * PLATES)
-def plate(number: int, scale: float) -> ImageArray:
-    """A read-only (h, w, 3) window, the same in every process; 384 × 576 at scale 1."""
+@lru_cache(maxsize=2 * WINDOWS)
+def frosted_window(number: int, scale: float) -> ImageArray:
+    """A read-only (h, w, 3) image, the same in every process; 384 × 576 at scale 1."""
     if scale != 1:
-        image = np.asarray(cv2.resize(plate(number, 1), None, fx=scale, fy=scale), np.uint8)
+        image = np.asarray(
+            cv2.resize(frosted_window(number, 1), None, fx=scale, fy=scale), np.uint8
+        )
     else:
         draw, means, deviations = _KINDS[number]
         field = draw(generator(0, "frost", number))
@@ -39,7 +39,7 @@ def plate(number: int, scale: float) -> ImageArray:
     return image
 
 
-def _sheet(rng: np.random.Generator) -> Tone:
+def _sheet(rng: np.random.Generator) -> FloatArray:
     """A closed sheet of ice: wrinkles lit from one side, over clouds of blue and gray."""
     bends = [6 * _clouds(rng, 50, 4) for _ in range(2)]
     wrinkles = -np.abs(_displaced(_clouds(rng, 9, 4), bends[0], bends[1]))
@@ -52,24 +52,24 @@ def _sheet(rng: np.random.Generator) -> Tone:
     return np.stack([tone + share * gray for share in (0.85, 0.05, -0.4)], axis=2)
 
 
-def _needles(rng: np.random.Generator) -> Tone:
-    """Bundles of long flat crystals, thrown over each other."""
+def _needles(rng: np.random.Generator) -> FloatArray:
+    """Overlapping bundles of long flat crystals."""
     canvas = np.full((HEIGHT, WIDTH), 128, np.uint8)
     for _ in range(1450):
-        start, angle = _place(rng), rng.uniform(0, 2 * np.pi)
+        start, angle = _random_point(rng), rng.uniform(0, 2 * np.pi)
         for _ in range(rng.integers(1, 5)):
-            turn = angle + rng.normal(0, 0.12)
+            tilted = angle + rng.normal(0, 0.12)
             length, width = rng.uniform(12, 75), rng.uniform(1.0, 4.0)
-            _blade(canvas, start + rng.normal(0, 6, 2), turn, length, width, rng.normal(128, 40))
+            _blade(canvas, start + rng.normal(0, 6, 2), tilted, length, width, rng.normal(128, 40))
     return _gray(_blurred(canvas, 0.45) / 32 + 0.7 * _clouds(rng, 120, 6) + 0.3 * _grain(rng, 0.5))
 
 
-def _crystals(rng: np.random.Generator) -> Tone:
-    """Fine grains, with fans of small crystals in some places."""
+def _crystals(rng: np.random.Generator) -> FloatArray:
+    """Fine grain with fans of small crystals in some regions."""
     canvas = np.full((HEIGHT, WIDTH), 128, np.uint8)
     dense = _clouds(rng, 120, 3)
     for _ in range(2000):
-        start = _place(rng)
+        start = _random_point(rng)
         if dense[int(start[1]), int(start[0])] < rng.normal(0.0, 0.6):
             continue
         angle, size = rng.uniform(0, 2 * np.pi), rng.uniform(4, 18)
@@ -80,12 +80,12 @@ def _crystals(rng: np.random.Generator) -> Tone:
     return _gray(tone)
 
 
-def _ferns(rng: np.random.Generator) -> Tone:
-    """Stars of feathers, bright on dark, with mist between them."""
+def _ferns(rng: np.random.Generator) -> FloatArray:
+    """Star-shaped feathers, bright on dark, with mist between them."""
     canvas = np.zeros((HEIGHT, WIDTH), np.uint8)
     dense = _clouds(rng, 140, 3)
     for _ in range(1800):
-        start = _place(rng)
+        start = _random_point(rng)
         here = float(dense[int(start[1]), int(start[0])])
         angle, size = rng.uniform(0, 2 * np.pi), rng.uniform(7, 18) * (1.4 if here > 0 else 1)
         bright = rng.uniform(20, 170) + 40 * here
@@ -95,7 +95,7 @@ def _ferns(rng: np.random.Generator) -> Tone:
     return _gray(tone + 0.15 * _grain(rng, 0.5))
 
 
-_KINDS: tuple[tuple[Callable[[np.random.Generator], Tone], list[float], list[float]], ...] = (
+_KINDS: tuple[tuple[Callable[[np.random.Generator], FloatArray], list[float], list[float]], ...] = (
     (_sheet, [77.7, 149.1, 165.7], [26.9, 16.5, 15.3]),
     (_needles, [200.8, 205.4, 214.5], [21.4, 22.1, 22.6]),
     (_needles, [200.8, 205.4, 214.5], [21.4, 22.1, 22.6]),
@@ -104,17 +104,17 @@ _KINDS: tuple[tuple[Callable[[np.random.Generator], Tone], list[float], list[flo
 )
 
 
-def _place(rng: np.random.Generator) -> NDArray[np.float64]:
+def _random_point(rng: np.random.Generator) -> NDArray[np.float64]:
     """A point (x, y) on the window."""
     return rng.uniform(0, 1, 2) * (WIDTH, HEIGHT)
 
 
-def _gray(tone: Tone) -> Tone:
+def _gray(tone: FloatArray) -> FloatArray:
     return np.repeat(tone[..., None], 3, axis=2)
 
 
-def _clouds(rng: np.random.Generator, period: float, octaves: int) -> Tone:
-    """(h, w) noise of mean 0 and deviation 1, an octave half as strong as the one before."""
+def _clouds(rng: np.random.Generator, period: float, octaves: int) -> FloatArray:
+    """(h, w) noise of mean 0 and standard deviation 1, each octave half as strong as the last."""
     total = np.zeros((HEIGHT, WIDTH), np.float32)
     for octave in range(octaves):
         cell = max(1.0, period / 2**octave)
@@ -124,16 +124,16 @@ def _clouds(rng: np.random.Generator, period: float, octaves: int) -> Tone:
     return np.asarray((total - total.mean()) / total.std(), np.float32)
 
 
-def _grain(rng: np.random.Generator, sigma: float) -> Tone:
+def _grain(rng: np.random.Generator, sigma: float) -> FloatArray:
     noise = _blurred(rng.standard_normal((HEIGHT, WIDTH), np.float32), sigma)
     return np.asarray(noise / noise.std(), np.float32)
 
 
-def _blurred(tone: NDArray[np.generic], sigma: float) -> Tone:
+def _blurred(tone: NDArray[np.generic], sigma: float) -> FloatArray:
     return np.asarray(cv2.GaussianBlur(tone.astype(np.float32), (0, 0), sigma), np.float32)
 
 
-def _displaced(tone: Tone, across: Tone, down: Tone) -> Tone:
+def _displaced(tone: FloatArray, across: FloatArray, down: FloatArray) -> FloatArray:
     x = across + np.arange(WIDTH, dtype=np.float32)
     y = down + np.arange(HEIGHT, dtype=np.float32)[:, None]
     moved = cv2.remap(tone, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
@@ -141,7 +141,7 @@ def _displaced(tone: Tone, across: Tone, down: Tone) -> Tone:
 
 
 _FRACTION = 4
-"""OpenCV draws at sixteenths of a pixel when points are given so."""
+"""Fractional bits of coordinates: OpenCV then draws with a precision of 1/16 pixel."""
 
 
 def _blade(
@@ -152,7 +152,7 @@ def _blade(
     width: float,
     level: float,
 ) -> None:
-    """A long thin leaf, one half of it lighter than the other, as a crystal's two faces are."""
+    """A long thin leaf with one half lighter than the other, like the two faces of a crystal."""
     x, y = (float(number) for number in start)
     right, down = length * math.cos(angle), length * math.sin(angle)
     broad = 0.5 * width / length
@@ -176,10 +176,10 @@ def _star(
     level: float,
 ) -> None:
     """Feathers from one point: spines with barbs at 60 degrees, shorter toward the end."""
-    places = np.arange(2.0, length, 2.2)
+    distances = np.arange(2.0, length, 2.2)
     spines = start + length * _direction(angles)
-    roots = start + places[:, None] * _direction(angles)[:, None]
-    barbs = 0.45 * (length - places)[:, None] * rng.uniform(0.6, 1.1, (2, *roots.shape[:2], 1))
+    roots = start + distances[:, None] * _direction(angles)[:, None]
+    barbs = 0.45 * (length - distances)[:, None] * rng.uniform(0.6, 1.1, (2, *roots.shape[:2], 1))
     ends = (
         roots
         + barbs

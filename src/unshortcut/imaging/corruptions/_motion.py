@@ -1,4 +1,4 @@
-"""Motion blur as ImageMagick defines it: a Gaussian tail of pixels along a line."""
+"""Motion blur as defined by ImageMagick: a mean of pixels along a line with Gaussian weights."""
 
 import math
 from typing import Any
@@ -12,11 +12,10 @@ from unshortcut.imaging.corruptions.corruption import compiled
 def smeared(
     image: NDArray[Any], radius: float, sigma: float, degrees: float
 ) -> NDArray[np.float64]:
-    """Each pixel of (h, w, c) becomes a weighted mean of the pixels on a line that begins there.
+    """Replace each pixel of (h, w, c) by a weighted mean of the pixels on a line that starts there.
 
-    The line has 2 radius + 1 pixels, whose weights fall off like a Gaussian; beyond the border the
-    image goes on as its border. (The package `imagecorruptions` stops there instead, and darkens
-    images that are smaller than the line.)
+    The line has 2 radius + 1 pixels, with Gaussian weights; borders are replicated. (The package
+    `imagecorruptions` stops at the border instead, which darkens images smaller than the line.)
     """
     steps = np.arange(int(radius) * 2 + 1)
     weights = np.exp(-(steps**2) / (2 * sigma**2)) / (math.sqrt(2 * math.pi) * sigma)
@@ -34,9 +33,9 @@ def smeared(
 
 
 def _offsets(steps: NDArray[np.int64], slope: float) -> NDArray[np.int64]:
-    """Whole pixels along one axis."""
+    """Offsets along one axis in whole pixels."""
     length = steps.size
-    # Through the end point of the line, so that rounding falls as it does in ImageMagick.
+    # Computed from the end point of the line, so that rounding agrees with ImageMagick.
     return np.ceil(steps * (length * slope) / length - 0.5).astype(np.int64)
 
 

@@ -1,7 +1,7 @@
-"""Gaussian blur, zoom and displacement as SciPy's `ndimage` rounds them, several times as fast.
+"""Gaussian blur, zoom and displacement as in SciPy's `ndimage`, several times as fast.
 
-All work in double precision and add in SciPy's order, so the results are the same to the bit
-(for blurs of more than `_DIRECT` pixels to some 1e-15, which no level can tell).
+All functions use double precision and SciPy's order of summation, so results are the same to the
+bit (for blurs with a radius above `_DIRECT` pixels to about 1e-15, which changes no level).
 """
 
 import math
@@ -11,18 +11,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import IndexArray
 from unshortcut.imaging.corruptions.corruption import compiled
 
-Field = NDArray[np.float64]
+DoubleArray = NDArray[np.float64]
 Border = Literal["edge", "symmetric"]
-"""NumPy's names: the border repeated (SciPy's "nearest") or mirrored (SciPy's "reflect")."""
+"""NumPy's names for a replicated (SciPy's "nearest") or mirrored border (SciPy's "reflect")."""
 
 _DIRECT = 12
-"""The radius up to which sums over neighbors are faster than products of matrices."""
+"""The radius up to which a direct convolution is faster than a matrix product."""
 
 
-def gaussian(field: Field, sigma: float, truncate: float, border: Border) -> Field:
-    """(h, w, c) blurred along its first two axes: `scipy.ndimage.gaussian_filter`."""
+def gaussian(field: DoubleArray, sigma: float, truncate: float, border: Border) -> DoubleArray:
+    """Blur (h, w, c) along its first two axes, as `scipy.ndimage.gaussian_filter` does."""
     radius = int(truncate * sigma + 0.5)
     if radius == 0:
         return field
@@ -42,36 +43,36 @@ def gaussian(field: Field, sigma: float, truncate: float, border: Border) -> Fie
 
 
 def crop_for_zoom(side: int, factor: float) -> tuple[int, int]:
-    """Where the middle of a side begins, and its length, that fill the side when zoomed."""
+    """Start and length of the central part of a side that fills the side when zoomed."""
     length = math.ceil(side / factor)
     return (side - length) // 2, length
 
 
 def zoomed_side(side: int, factor: float) -> int:
-    """How long that middle is when zoomed: the side, or a few pixels more."""
+    """Length of that central part after zooming: the side, or a few pixels more."""
     return round(crop_for_zoom(side, factor)[1] * factor)
 
 
-def zoomed(image: Field, factor: float) -> Field:
-    """The middle of (h, w), zoomed linearly to at least (h, w): `ndimage.zoom`.
+def zoomed(image: DoubleArray, factor: float) -> DoubleArray:
+    """Zoom the center of (h, w) linearly to at least (h, w), as `ndimage.zoom` does.
 
-    What is more than (h, w) is below and to the right.
+    Additional rows and columns are at the bottom and at the right.
     """
     height, width = image.shape
     rows, columns = zoomed_side(height, factor), zoomed_side(width, factor)
     out = np.zeros((rows, columns))
-    _add_zooms(image, _places(height, rows, (factor,)), _places(width, columns, (factor,)), out)
+    _add_zooms(image, _taps(height, rows, (factor,)), _taps(width, columns, (factor,)), out)
     return out
 
 
 def sum_of_zooms(image: NDArray[np.float32], factors: tuple[float, ...]) -> NDArray[np.float32]:
-    """Zooms of the middle of (h, w, c) that fill (h, w, c), each rounded to float32, added up."""
+    """Sum of zooms of the center of (h, w, c) to (h, w, c), each rounded to float32."""
     height, width, channels = image.shape
     total = np.zeros_like(image)
     _add_zooms(
         image.reshape(height, -1),
-        _places(height, height, factors),
-        _places(width, width, factors, channels),
+        _taps(height, height, factors),
+        _taps(width, width, factors, channels),
         total.reshape(height, -1),
     )
     return total
@@ -80,21 +81,22 @@ def sum_of_zooms(image: NDArray[np.float32], factors: tuple[float, ...]) -> NDAr
 def displaced(
     image: NDArray[np.float32], down: NDArray[np.float32], across: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """(h, w, c) read linearly beside each pixel, mirrored at the border: `map_coordinates`."""
+    """Read (h, w, c) at displaced positions with linear interpolation and a mirrored border, as
+    `ndimage.map_coordinates` does."""
     out = np.empty_like(image)
     _displaced(image, down, across, out)
     return out
 
 
-def _gaussian_weights(radius: int, sigma: float) -> Field:
+def _gaussian_weights(radius: int, sigma: float) -> DoubleArray:
     offsets = np.arange(-radius, radius + 1)
     weights = np.exp(-0.5 / (sigma * sigma) * offsets**2)
     return np.asarray(weights / weights.sum())
 
 
 @lru_cache(maxsize=16)
-def _blurring(side: int, radius: int, sigma: float, border: Border) -> Field:
-    """(side, side): the matrix that blurs a column, with what lies beyond the border folded in."""
+def _blurring(side: int, radius: int, sigma: float, border: Border) -> DoubleArray:
+    """(side, side): the matrix that blurs a column, including the padding at the border."""
     sources = np.pad(np.arange(side), radius, border)
     windows = np.lib.stride_tricks.sliding_window_view(sources, 2 * radius + 1)
     cells = windows + side * np.arange(side)[:, None]
@@ -103,32 +105,32 @@ def _blurring(side: int, radius: int, sigma: float, border: Border) -> Field:
     return np.asarray(matrix, np.float64).reshape(side, side)
 
 
-class _Places(NamedTuple):
-    """Where n new samples lie among old ones along one axis, for F factors."""
+class _Taps(NamedTuple):
+    """Indices and weights of linear interpolation along one axis, for F factors."""
 
-    before: NDArray[np.int64]
-    """(F, n): the old sample before each new one."""
-    after: NDArray[np.int64]
-    """(F, n): the one after it, or the same at the end of what is zoomed."""
-    weights: NDArray[np.float64]
-    """(F, 2, n): of the two; both 0 where rounding has left the last new sample just outside, as
-    SciPy then reads it as black."""
+    before: IndexArray
+    """(F, n): index of the sample before each new one."""
+    after: IndexArray
+    """(F, n): index of the sample after it, or the same one at the end."""
+    weights: DoubleArray
+    """(F, 2, n): weights of the two; both 0 if rounding puts the last sample just outside, where
+    SciPy reads black."""
 
 
 @lru_cache(maxsize=64)
-def _places(side: int, count: int, factors: tuple[float, ...], channels: int = 1) -> _Places:
-    """The first `count` pixels of the middle of a side, zoomed; each has so many channels."""
+def _taps(side: int, count: int, factors: tuple[float, ...], channels: int = 1) -> _Taps:
+    """Taps of the first `count` pixels of the zoomed center of a side; channels are interleaved."""
     before, after, weights = [], [], []
     for factor in factors:
         start, length = crop_for_zoom(side, factor)
-        place = (length - 1) / (zoomed_side(side, factor) - 1) * np.arange(count)
-        first = np.floor(place)
-        fraction = place - first
+        position = (length - 1) / (zoomed_side(side, factor) - 1) * np.arange(count)
+        first = np.floor(position)
+        fraction = position - first
         before.append(start + first.astype(np.int64))
         after.append(start + np.minimum(first.astype(np.int64) + 1, length - 1))
-        weights.append(np.where(place > length - 1, 0.0, np.stack([1 - fraction, fraction])))
+        weights.append(np.where(position > length - 1, 0.0, np.stack([1 - fraction, fraction])))
     channel = np.tile(np.arange(channels), count)
-    return _Places(
+    return _Taps(
         np.repeat(np.array(before) * channels, channels, axis=1) + channel,
         np.repeat(np.array(after) * channels, channels, axis=1) + channel,
         np.repeat(np.stack(weights), channels, axis=2),
@@ -137,8 +139,8 @@ def _places(side: int, count: int, factors: tuple[float, ...], channels: int = 1
 
 @compiled
 def _blurred(field, rows, samples, weights, channels, out):  # type: ignore[no-untyped-def]
-    """(h, w c) to (h, w c); `rows` (h + 2 r,) and `samples` ((w + 2 r) c,) tell what lies where,
-    beyond the border too. Weights go from the farthest to the middle."""
+    """Blur (h, w c). `rows` (h + 2 r,) and `samples` ((w + 2 r) c,) are source indices with
+    the border; weights go from the farthest to the center."""
     radius = weights.size - 1
     height, width = out.shape
     line, padded = np.empty(width), np.empty(samples.size)
@@ -164,10 +166,10 @@ def _blurred(field, rows, samples, weights, channels, out):  # type: ignore[no-u
 
 @compiled
 def _add_zooms(image, down, across, total):  # type: ignore[no-untyped-def]
-    """Add the zooms of rows of samples, channels interleaved, to a total of such rows."""
+    """Add zooms of rows of samples, with interleaved channels, to `total`."""
     height, width = total.shape
     upper, lower = np.empty(image.shape[1]), np.empty(image.shape[1])
-    # SciPy rounds a sample to the type of the image before anyone adds to it.
+    # SciPy rounds each sample to the image's dtype before it is added.
     line = np.empty(width, total.dtype)
     for y in range(height):
         row = total[y]
@@ -187,18 +189,18 @@ def _add_zooms(image, down, across, total):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mirrored(place, side):  # type: ignore[no-untyped-def]
-    """A coordinate in the period that holds the samples, whose index is then -1 to `side`."""
+def _mirrored(position, side):  # type: ignore[no-untyped-def]
+    """Reflect a coordinate into the range of the samples; indices are then -1 to `side`."""
     period = 2 * side
-    if place < 0:
-        if place < -period:
-            place = period * int(-place / period) + place
-        return place + period if place < -side else max(-place, 1e-15) - 1
-    if place > side - 1:
-        place -= period * int(place / period)
-        if place >= side:
-            return period - place - 1
-    return place
+    if position < 0:
+        if position < -period:
+            position = period * int(-position / period) + position
+        return position + period if position < -side else max(-position, 1e-15) - 1
+    if position > side - 1:
+        position -= period * int(position / period)
+        if position >= side:
+            return period - position - 1
+    return position
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Blur: out of focus, through frosted glass, by motion, and by zooming during the exposure."""
+"""Blur: defocus, frosted glass, motion and zoom."""
 
 from functools import lru_cache
 
@@ -13,49 +13,49 @@ from unshortcut.imaging.corruptions.corruption import compiled, levels
 from unshortcut.imaging.corruptions.severities import Parameters
 
 
-def defocus_blur(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
-    """The mean over a disc with a soft edge."""
+def defocus_blur(image: ImageArray, parameters: Parameters, sampled: None) -> ImageArray:
+    """Mean over a disk with a soft edge."""
     blurred = cv2.filter2D(image / 255.0, -1, _disc(*parameters))
     return levels(blurred)
 
 
-def draw_glass_blur(
+def sample_glass_blur(
     rng: np.random.Generator, height: int, width: int, parameters: Parameters
 ) -> NDArray[np.int8]:
-    """(rounds, h - 2 reach, w - 2 reach, 2): from how far to the right and from how far below
-    each pixel is taken, -reach to reach - 1, in the order in which pixels are visited."""
+    """(rounds, h - 2 reach, w - 2 reach, 2): the offset to the right and down of each pixel's
+    source, -reach to reach - 1, in the order in which pixels are visited."""
     _, reach, rounds = (int(number) for number in parameters)
     shape = (rounds, max(0, height - 2 * reach), max(0, width - 2 * reach), 2)
     return rng.integers(-reach, reach, shape, np.int8)
 
 
-def glass_blur(image: ImageArray, parameters: Parameters, drawn: NDArray[np.int8]) -> ImageArray:
-    """Blurred, then every pixel replaced by one near it, then blurred again.
+def glass_blur(image: ImageArray, parameters: Parameters, sampled: NDArray[np.int8]) -> ImageArray:
+    """Blur, replace every pixel by one near it, blur again.
 
-    The published code means to swap the two pixels, but copies one over the other, because NumPy's
-    rows are views; the published images were made so, and this does likewise.
+    The published code intends to swap the two pixels but copies one over the other, because NumPy's
+    rows are views. The published images were made in this way, and so are these.
     """
     sigma, reach, _ = parameters
     softened = levels(gaussian(image / 255.0, sigma, 4, "edge"))
-    _shuffle(softened, int(reach), drawn)
+    _shuffle(softened, int(reach), sampled)
     return levels(gaussian(softened / 255.0, sigma, 4, "edge"))
 
 
-def draw_motion_blur(
+def sample_motion_blur(
     rng: np.random.Generator, height: int, width: int, parameters: Parameters
 ) -> float:
-    """The direction in degrees."""
+    """Direction in degrees."""
     return rng.uniform(-45, 45)
 
 
-def motion_blur(image: ImageArray, parameters: Parameters, drawn: float) -> ImageArray:
-    """Smeared along a line in the direction that was drawn."""
+def motion_blur(image: ImageArray, parameters: Parameters, sampled: float) -> ImageArray:
+    """Blur along a line in the sampled direction."""
     radius, sigma = parameters
-    return np.clip(smeared(image, radius, sigma, drawn), 0, 255).astype(np.uint8)
+    return np.clip(smeared(image, radius, sigma, sampled), 0, 255).astype(np.uint8)
 
 
-def zoom_blur(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
-    """The mean of the image and its zooms by factors from 1 on."""
+def zoom_blur(image: ImageArray, parameters: Parameters, sampled: None) -> ImageArray:
+    """Mean of the image and of its zooms by increasing factors."""
     end, step = parameters
     factors = np.arange(1, end, step)
     sharp = (image / 255.0).astype(np.float32)

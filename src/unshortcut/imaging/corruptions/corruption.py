@@ -1,4 +1,4 @@
-"""What a corruption is: its random half, and the half that applies what was drawn."""
+"""A corruption: one function samples its random parameters, another one applies them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,43 +11,43 @@ from numpy.typing import NDArray
 from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions.severities import Parameters
 
-"""An image, (h, w, 3)."""
-
-Drawn = TypeVar("Drawn")
+Sampled = TypeVar("Sampled")
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
-"""For loops whose every rounding is that of the definition: no `fastmath` of any kind. The results
-are cut to whole levels at the end, so the last bit of a sum decides about a level on flat areas."""
+"""Compiles loops that must round exactly as the definition does, so without `fastmath`. Results are
+truncated to integers, so that in flat areas the last bit of a sum can change a level."""
 
 
 @dataclass(frozen=True)
-class Corruption(Generic[Drawn]):
-    """One of the 15; both halves are pure, so an image can be made again from what was drawn."""
+class Corruption(Generic[Sampled]):
+    """A pair of pure functions, so that an image can be reproduced from the sampled parameters."""
 
-    apply: Callable[[ImageArray, Parameters, Drawn], ImageArray]
-    """(image, parameters, drawn) to an image of the same shape; the given one, which lies in memory
-    row by row, is not changed."""
-    draw: Callable[[np.random.Generator, int, int, Parameters], Drawn]
-    """(rng, height, width, parameters) to all that is random in it."""
+    apply: Callable[[ImageArray, Parameters, Sampled], ImageArray]
+    """(image, parameters, sampled) -> image of the same shape. The input is C-contiguous and is not
+    changed."""
+    sample: Callable[[np.random.Generator, int, int, Parameters], Sampled]
+    """(rng, height, width, parameters) -> everything that is random in the corruption."""
 
 
 def levels(image: NDArray[np.floating]) -> ImageArray:
-    """An image of 0..1 as whole levels, cut off as the published code does it, not rounded."""
+    """Convert an image in 0..1 to uint8, truncated and not rounded, as in the published code."""
     out = np.empty(image.shape, np.uint8)
-    _cut(image.reshape(-1), out.reshape(-1))
+    _truncate(image.reshape(-1), out.reshape(-1))
     return out
 
 
-def nothing(rng: np.random.Generator, height: int, width: int, parameters: Parameters) -> None:
-    """The random half of a corruption that has none."""
+def sample_nothing(
+    rng: np.random.Generator, height: int, width: int, parameters: Parameters
+) -> None:
+    """For corruptions without randomness."""
 
 
 _BLOCK = 1024
 
 
 @compiled
-def _cut(image, out):  # type: ignore[no-untyped-def]
-    # Through a buffer of the image's type, so that the product is rounded to it.
+def _truncate(image, out):  # type: ignore[no-untyped-def]
+    # A buffer of the image's dtype, so that the product is rounded to it.
     scaled = np.empty(_BLOCK, image.dtype)
     for first in range(0, image.size, _BLOCK):
         count = min(_BLOCK, image.size - first)

@@ -1,4 +1,4 @@
-"""Noise: Gaussian (a sensor in poor light), shot (the light itself) and impulse (broken bits)."""
+"""Noise: Gaussian (poor light), shot (discrete photons) and impulse (bit errors)."""
 
 from functools import lru_cache
 
@@ -6,59 +6,53 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtr
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.corruptions.corruption import compiled
 from unshortcut.imaging.corruptions.severities import Parameters
 
-Field = NDArray[np.float32]
 
-
-def draw_normal(rng: np.random.Generator, height: int, width: int, parameters: Parameters) -> Field:
+def sample_normal(
+    rng: np.random.Generator, height: int, width: int, parameters: Parameters
+) -> FloatArray:
     """(h, w, 3) standard normal values."""
     return rng.standard_normal((height, width, 3), np.float32)
 
 
-def draw_uniform(
+def sample_uniform(
     rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> Field:
+) -> FloatArray:
     """(h, w, 3) values from 0 to 1."""
     return rng.random((height, width, 3), np.float32)
 
 
-def gaussian_noise(image: ImageArray, parameters: Parameters, drawn: Field) -> ImageArray:
-    """x + σ n, with n from `draw_normal`."""
+def gaussian_noise(image: ImageArray, parameters: Parameters, sampled: FloatArray) -> ImageArray:
+    """x + σ n, with n from `sample_normal`."""
     (scale,) = parameters
     out = np.empty(image.shape, np.uint8)
-    _add(image.reshape(-1), drawn.reshape(-1), scale, out.reshape(-1))
+    _add(image.reshape(-1), sampled.reshape(-1), scale, out.reshape(-1))
     return out
 
 
-def shot_noise(image: ImageArray, parameters: Parameters, drawn: Field) -> ImageArray:
-    """A Poisson variable of mean c x, over c.
+def shot_noise(image: ImageArray, parameters: Parameters, sampled: FloatArray) -> ImageArray:
+    """A Poisson variable of mean c x, divided by c.
 
-    It is the u-quantile of that distribution, with u from `draw_uniform`: there are only 256
-    means, so their distributions are tables, and one number a sample is enough.
+    It is the u-quantile of that distribution, with u from `sample_uniform`: there are only 256
+    means, so their distributions are tabulated, and one random number per value is enough.
     """
     (photons,) = parameters
     cumulated, starts, levels = _poisson(photons)
     out = np.empty(image.shape, np.uint8)
-    _quantiles(
-        image.reshape(-1),
-        drawn.reshape(-1),
-        cumulated,
-        starts,
-        levels,
-        out.reshape(-1),
-    )
+    flat = image.reshape(-1), sampled.reshape(-1)
+    _quantiles(*flat, cumulated, starts, levels, out.reshape(-1))
     return out
 
 
-def impulse_noise(image: ImageArray, parameters: Parameters, drawn: Field) -> ImageArray:
-    """Samples whose u (from `draw_uniform`) is below the amount are white, or black, half each."""
+def impulse_noise(image: ImageArray, parameters: Parameters, sampled: FloatArray) -> ImageArray:
+    """Values whose u (from `sample_uniform`) is below the amount become 255 or 0, half each."""
     (amount,) = parameters
     out = image.copy()
-    out[drawn < amount] = 0
-    out[drawn < amount / 2] = 255
+    out[sampled < amount] = 0
+    out[sampled < amount / 2] = 255
     return out
 
 
@@ -69,16 +63,16 @@ _STARTS = 256
 def _poisson(
     photons: float,
 ) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.uint8]]:
-    """For each level x of 256 the distribution of the photons it sends.
+    """The distribution of the number of photons for each of the 256 levels.
 
     Returns:
-        P(k photons or fewer) as (256, K), the count at which to begin the search for a u by
-        its first 8 bits as (256, 256), and the level that a count gives as (K,).
+        P(at most k photons) as (256, K), the count at which to start the search for u, given its
+        first 8 bits, as (256, 256), and the level that corresponds to a count as (K,).
     """
     means = np.arange(256) / 255.0 * photons
     counts = np.arange(int(photons + 8 * photons**0.5 + 12))
     cumulated = pdtr(counts, means[:, None]).astype(np.float32)
-    # No u of 24 bits is above this, so that every search ends.
+    # No u is above this, so that every search ends.
     cumulated[:, -1] = 1
     bounds = np.arange(_STARTS, dtype=np.float32) / _STARTS
     starts = np.stack([np.searchsorted(row, bounds) for row in cumulated]).astype(np.int16)

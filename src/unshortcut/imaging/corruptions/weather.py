@@ -8,41 +8,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray
-from unshortcut.imaging.corruptions._frost import PLATES, plate
+from unshortcut.imaging.corruptions._frost import WINDOWS, frosted_window
 from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import zoomed
 from unshortcut.imaging.corruptions.corruption import compiled
 from unshortcut.imaging.corruptions.severities import Parameters
 
 
-class SnowDraws(NamedTuple):
-    """What is random in snow."""
+class SnowSample(NamedTuple):
+    """Sampled parameters of snow."""
 
     flakes: NDArray[np.float32]
-    """(h, w) standard normal values; the middle of it is zoomed to the size of the image."""
+    """(h, w): standard normal values, whose center is zoomed to the size of the image."""
     degrees: float
     """The direction in which the flakes fall."""
 
 
-def draw_snow(
+def sample_snow(
     rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> SnowDraws:
-    """Flakes that fall, to within 45 degrees."""
-    return SnowDraws(rng.standard_normal((height, width), np.float32), rng.uniform(-135, -45))
+) -> SnowSample:
+    """Sample flakes that fall within 45 degrees of vertical."""
+    return SnowSample(rng.standard_normal((height, width), np.float32), rng.uniform(-135, -45))
 
 
-def snow(image: ImageArray, parameters: Parameters, drawn: SnowDraws) -> ImageArray:
-    """The image whitened, and streaks of flakes over it, once as they are and once turned round.
+def snow(image: ImageArray, parameters: Parameters, sampled: SnowSample) -> ImageArray:
+    """Whiten the image and add streaks of flakes, once as they are and once rotated by 180 degrees.
 
-    The published images have their streaks from ImageMagick, which rounds them to levels before
-    and after; here they are rounded once, after.
+    In the published images, ImageMagick makes the streaks and rounds them to integers before and
+    after; here they are rounded once, after.
     """
     mean, deviation, zoom, least, radius, sigma, share = parameters
     height, width = image.shape[:2]
-    flakes = zoomed(mean + deviation * drawn.flakes.astype(np.float64), zoom)
+    flakes = zoomed(mean + deviation * sampled.flakes.astype(np.float64), zoom)
     flakes[flakes < least] = 0
     np.clip(flakes, 0, 1, out=flakes)
-    streaks = smeared(flakes[..., None], radius, sigma, drawn.degrees)[:height, :width, 0]
+    streaks = smeared(flakes[..., None], radius, sigma, sampled.degrees)[:height, :width, 0]
     pixels = image.astype(np.float32) / 255.0
     out = np.empty(image.shape, np.uint8)
     _snowed(
@@ -56,57 +56,57 @@ def snow(image: ImageArray, parameters: Parameters, drawn: SnowDraws) -> ImageAr
     return out
 
 
-class FrostDraws(NamedTuple):
-    """What is random in frost."""
+class FrostSample(NamedTuple):
+    """Sampled parameters of frost."""
 
     number: int
-    """Which of the plates."""
+    """Index of the frosted window."""
     top: float
-    """Where the image lies on the plate, 0 (at its upper end) to 1 (at its lower end)."""
+    """Vertical position of the image on the window, 0 (top) to 1 (bottom)."""
     left: float
-    """Likewise, from the left."""
+    """Horizontal position of the image on the window, 0 (left) to 1 (right)."""
 
 
-def draw_frost(
+def sample_frost(
     rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> FrostDraws:
-    """A plate, and a place on it."""
-    return FrostDraws(int(rng.integers(PLATES)), rng.random(), rng.random())
+) -> FrostSample:
+    """Sample a frosted window and a position on it."""
+    return FrostSample(int(rng.integers(WINDOWS)), rng.random(), rng.random())
 
 
-def frost(image: ImageArray, parameters: Parameters, drawn: FrostDraws) -> ImageArray:
-    """A weighted sum of the image and a piece of a frosted window.
+def frost(image: ImageArray, parameters: Parameters, sampled: FrostSample) -> ImageArray:
+    """Weighted sum of the image and a crop of a frosted window.
 
-    The plates are drawn (see `_frost`), with the tones of the photographs that the published
-    images have; one that is smaller than the image is enlarged.
+    The windows are synthetic (see `_frost`), with the tones of the photographs used for the
+    published images; one that is smaller than the image is enlarged.
     """
     keep, weight, scale = parameters
     height, width = image.shape[:2]
-    ice = plate(drawn.number, scale)
+    ice = frosted_window(sampled.number, scale)
     growth = max(height / ice.shape[0], width / ice.shape[1])
     if growth > 1:
         size = (math.ceil(ice.shape[1] * growth), math.ceil(ice.shape[0] * growth))
         ice = cv2.resize(ice, size, interpolation=cv2.INTER_CUBIC)
-    top = int(drawn.top * (ice.shape[0] - height + 1))
-    left = int(drawn.left * (ice.shape[1] - width + 1))
+    top = int(sampled.top * (ice.shape[0] - height + 1))
+    left = int(sampled.left * (ice.shape[1] - width + 1))
     out = np.empty(image.shape, np.uint8)
     _blend(image, ice[top : top + height, left : left + width], keep, weight, out)
     return out
 
 
-def draw_fog(
+def sample_fog(
     rng: np.random.Generator, height: int, width: int, parameters: Parameters
 ) -> NDArray[np.float64]:
-    """(n² - 1,) values from -1 to 1 for a map of n × n, n the power of 2 that holds the image."""
+    """(n² - 1,) values from -1 to 1 for an n × n map, n the next power of 2 above the sides."""
     side = 1 << (max(height, width) - 1).bit_length()
     return rng.uniform(-1, 1, side * side - 1)
 
 
-def fog(image: ImageArray, parameters: Parameters, drawn: NDArray[np.float64]) -> ImageArray:
-    """A cloud (a "plasma fractal", by diamonds and squares) added, and all dimmed to fit again."""
+def fog(image: ImageArray, parameters: Parameters, sampled: NDArray[np.float64]) -> ImageArray:
+    """Add a cloud (a plasma fractal, by the diamond-square algorithm) and rescale to the range."""
     weight, decay = parameters
     height, width = image.shape[:2]
-    cloud = _plasma(round((drawn.size + 1) ** 0.5), decay, drawn)
+    cloud = _plasma(round((sampled.size + 1) ** 0.5), decay, sampled)
     cloud -= cloud.min()
     cloud = weight * (cloud / cloud.max())[:height, :width]
     brightest = image.max() / 255.0
@@ -115,8 +115,8 @@ def fog(image: ImageArray, parameters: Parameters, drawn: NDArray[np.float64]) -
     return out
 
 
-def brightness(image: ImageArray, parameters: Parameters, drawn: None) -> ImageArray:
-    """Something added to the value of hue, saturation and value."""
+def brightness(image: ImageArray, parameters: Parameters, sampled: None) -> ImageArray:
+    """Add a constant to the value channel of HSV."""
     (added,) = parameters
     out = np.empty(image.shape, np.uint8)
     _brightened(image.reshape(-1, 3), added, out.reshape(-1, 3))
@@ -161,14 +161,14 @@ def _fogged(image, cloud, brightest, most, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _plasma(side, decay, noise):  # type: ignore[no-untyped-def]
-    """(side, side) heights on a torus, halving the step; noise in the order of the steps."""
+    """(side, side) heights on a torus by the diamond-square algorithm, halving the step."""
     heights = np.zeros((side, side))
     step, wobble, used = side, 100.0, 0
     while step >= 2:
         half, count = step // 2, side // step
-        # The square's middle, from its four corners; then the middles of its upper and its left
-        # edge, from the two ends of the edge and the two squares' middles beside it. Three passes,
-        # because the second needs the whole first.
+        # The center of each square, from its four corners; then the middles of its upper and its
+        # left edge, from the ends of the edge and the centers of the two squares that share it. The
+        # centers of all squares are needed first, hence three passes.
         for part in range(3):
             for i in range(count):
                 y, below = i * step, (i + 1) % count * step
@@ -198,7 +198,7 @@ def _plasma(side, decay, noise):  # type: ignore[no-untyped-def]
 
 @compiled
 def _brightened(image, added, out):  # type: ignore[no-untyped-def]
-    """RGB to HSV, the value raised, and back, with scikit-image's formulas and roundings."""
+    """Convert to HSV, raise the value and convert back, as scikit-image does, to the last bit."""
     for i in range(image.shape[0]):
         r, g, b = image[i, 0] / 255.0, image[i, 1] / 255.0, image[i, 2] / 255.0
         value = max(r, max(g, b))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.imaging.corruptions import CORRUPTIONS, DRAWN_HERE, GROUPS
+from unshortcut.imaging.corruptions import APPROXIMATE, CORRUPTIONS, GROUPS
 from unshortcut.measurements.corruptions.mce import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
@@ -18,7 +18,7 @@ from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.settings import Severities
 
 NAMES = tuple(CORRUPTIONS)
-COMPARABLE = tuple(name for name in NAMES if name not in DRAWN_HERE)
+COMPARABLE = tuple(name for name in NAMES if name not in APPROXIMATE)
 """Corruptions made as for ImageNet-C, so that metrics over them can be compared."""
 LEVELS = (1, 2, 3, 4, 5)
 SEVERE = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unshortcut.imaging.blur import gaussian_blur
-from unshortcut.imaging.color import Color, adjust
+from unshortcut.imaging.color import ColorStep, adjust
 from unshortcut.imaging.diffusion import anisotropic_diffusion
 from unshortcut.imaging.enhance import rotate
 from unshortcut.imaging.geometry import crop, resize_box
@@ -83,7 +83,7 @@ VARIATIONS = (
         "{:g}°",
         0.0,
         (20.0, 45.0, 90.0, 180.0),
-        lambda pixels, level, _: adjust(pixels, [(Color.HUE, level / 360)]),
+        lambda pixels, level, _: adjust(pixels, [(ColorStep.HUE, level / 360)]),
     ),
     Variation(
         "saturation",
@@ -92,7 +92,7 @@ VARIATIONS = (
         "−{:.0%}",
         0.0,
         (0.25, 0.5, 0.75, 1.0),
-        lambda pixels, level, _: adjust(pixels, [(Color.SATURATION, 1 - level)]),
+        lambda pixels, level, _: adjust(pixels, [(ColorStep.SATURATION, 1 - level)]),
     ),
     Variation(
         "scale",

@@ -58,7 +58,7 @@ class LoocSpaces(Claim):
         Column("conflict", "conflict, shape"),
         COLOR,
         ROTATION,
-        Column("place", "place"),
+        Column("position", "position"),
     )
     measures: ClassVar[tuple[Measure, ...]] = (Spaces(),)
     notes: ClassVar[tuple[str, ...]] = (
@@ -66,7 +66,7 @@ class LoocSpaces(Claim):
         "All variants are one training, read out through different spaces; what the best of them "
         "gains over the invariant space is chosen after the fact. The paper's `all` has a space "
         "for texture besides; beside color stands iNat-1k. Nothing is predicted of conflicting "
-        "cues and of the place, for which no space is made.",
+        "cues and of the position, for which no space is made.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:

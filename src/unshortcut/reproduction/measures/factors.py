@@ -1,4 +1,4 @@
-"""What an encoder tells of an image besides its class: its turn, and of `shapes` color, place."""
+"""What an encoder tells of an image besides its class: its turn, and of shapes color, position."""
 
 from dataclasses import dataclass
 from pathlib import Path

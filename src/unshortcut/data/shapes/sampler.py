@@ -1,10 +1,10 @@
-"""Random numbers one at a time at the price of a list: NumPy's calls for a scalar cost too much."""
+"""Random scalars from blocks of random numbers: a NumPy call per scalar would be too slow."""
 
 import numpy as np
 
 
-class Dice:
-    """Throws from a generator, which is asked for whole blocks of uniform numbers."""
+class Sampler:
+    """Samples numbers one at a time from a generator that is asked for whole blocks."""
 
     BLOCK = 64
 
@@ -19,5 +19,5 @@ class Dice:
         return low + (high - low) * self._numbers.pop()
 
     def integer(self, end: int) -> int:
-        """A whole number from 0 to `end - 1`; `end` is small."""
+        """An integer from 0 to `end - 1`; `end` must be small."""
         return int(self.uniform() * end)

@@ -3,8 +3,7 @@
 import numpy as np
 import torch
 import torchvision.transforms.functional as functional
-
-from unshortcut.imaging.normalize import to_float
+from benchmarks.normalize import to_float
 
 
 def test_it_is_to_tensor_and_normalize() -> None:

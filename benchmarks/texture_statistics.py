@@ -13,9 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
-
-Floats = NDArray[np.float32]
+from unshortcut.arrays import FloatArray, ImageArray
 
 SCALES = 3
 PATCH = 7
@@ -63,7 +61,7 @@ def gram_distance(images: Sequence[ImageArray], references: Sequence[ImageArray]
 
 
 @dataclass(frozen=True)
-class Copying:
+class CopiedPieces:
     """What of a result was found in its examples, in pieces of at least 3×3 pixels."""
 
     shares: tuple[float, ...]
@@ -85,7 +83,7 @@ class Copying:
         return float(np.median(self.areas)) if self.areas.size else 0.0
 
 
-def copying(result: ImageArray, examples: Sequence[ImageArray]) -> Copying:
+def copying(result: ImageArray, examples: Sequence[ImageArray]) -> CopiedPieces:
     """Find by exact pixel matching what a result copies from its examples.
 
     A block of 3×3 pixels comes from (example, offset) where all nine colors equal the example's
@@ -111,12 +109,12 @@ def copying(result: ImageArray, examples: Sequence[ImageArray]) -> Copying:
     found = region >= 0
     shares = np.bincount(example[found], minlength=len(examples)) / region.size
     areas = np.bincount(region[found])
-    return Copying(tuple(shares.tolist()), areas[areas > 0].astype(np.int64))
+    return CopiedPieces(tuple(shares.tolist()), areas[areas > 0].astype(np.int64))
 
 
 def _scales(
     images: Sequence[ImageArray], references: Sequence[ImageArray], least: int
-) -> Iterator[tuple[list[Floats], list[Floats]]]:
+) -> Iterator[tuple[list[FloatArray], list[FloatArray]]]:
     """Both sets as float32 at each scale, without images smaller than `least` on a side."""
     ours, theirs = ([image.astype(np.float32) for image in one] for one in (images, references))
     for scale in range(SCALES):
@@ -132,12 +130,12 @@ def _scales(
         yield ours, theirs
 
 
-def _halved(image: Floats) -> Floats:
+def _halved(image: FloatArray) -> FloatArray:
     height, width = max(image.shape[0] // 2, 1), max(image.shape[1] // 2, 1)
     return np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA), np.float32)
 
 
-def _patches(images: Sequence[Floats]) -> Floats:
+def _patches(images: Sequence[FloatArray]) -> FloatArray:
     """All patches of all images, (n, 147)."""
     windows = [
         np.lib.stride_tricks.sliding_window_view(image, (PATCH, PATCH), (0, 1)) for image in images
@@ -145,24 +143,24 @@ def _patches(images: Sequence[Floats]) -> Floats:
     return np.concatenate([one.reshape(-1, PATCH * PATCH * 3) for one in windows])
 
 
-def _quantiles(values: Floats) -> Floats:
+def _quantiles(values: FloatArray) -> FloatArray:
     """(n, k) to the (1024, k) quantiles of each column, at the middles of equal steps."""
     middles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     return np.sort(values, axis=0)[(middles * len(values)).astype(np.int64)]
 
 
-def _features(images: Sequence[Floats]) -> NDArray[np.float64]:
+def _features(images: Sequence[FloatArray]) -> NDArray[np.float64]:
     """Filter responses of all pixels that are not near a border, (n, 28)."""
     return np.concatenate([_responses(image) for image in images])
 
 
-def _responses(image: Floats) -> NDArray[np.float64]:
+def _responses(image: FloatArray) -> NDArray[np.float64]:
     place = np.arange(-_BORDER, _BORDER + 1, dtype=np.float64)
     smooth = np.exp(-(place**2) / 2)
     smooth /= smooth.sum()
     kernels = (smooth, -place * smooth, (place**2 - 1) * smooth)
 
-    def filtered(down: int, across: int) -> Floats:
+    def filtered(down: int, across: int) -> FloatArray:
         return np.asarray(cv2.sepFilter2D(image, cv2.CV_32F, kernels[across], kernels[down]))
 
     responses = [filtered(0, 0)]

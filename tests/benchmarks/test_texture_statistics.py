@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
 from scipy import ndimage, stats
-
-from unshortcut.imaging.texture_statistics import copying, gram_distance, wasserstein_distance
 
 RNG = np.random.default_rng
 DISTANCES = (wasserstein_distance, gram_distance)

@@ -1,12 +1,12 @@
-"""What is drawn at random has the published distribution; frost that of the photographs' tones."""
+"""Sampled parameters have the published distribution, frost the tones of the photographs."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt, parameters
-from unshortcut.imaging.corruptions._frost import PLATES, plate
-from unshortcut.imaging.corruptions.weather import FrostDraws
+from unshortcut.imaging.corruptions._frost import WINDOWS, frosted_window
+from unshortcut.imaging.corruptions.weather import FrostSample
 from unshortcut.randomness import generator
 
 
@@ -39,10 +39,10 @@ def test_impulse_noise_hits_its_share_of_samples_half_of_them_white() -> None:
 
 def test_motion_is_within_45_degrees_of_level_and_snow_falls() -> None:
     rng = generator(0)
-    motion = [CORRUPTIONS["motion_blur"].draw(rng, 8, 8, (10, 3)) for _ in range(500)]
-    falling = [CORRUPTIONS["snow"].draw(rng, 8, 8, parameters("snow", 1)) for _ in range(500)]
+    motion = [CORRUPTIONS["motion_blur"].sample(rng, 8, 8, (10, 3)) for _ in range(500)]
+    falling = [CORRUPTIONS["snow"].sample(rng, 8, 8, parameters("snow", 1)) for _ in range(500)]
     assert -45 <= min(motion) < -40 < 40 < max(motion) <= 45
-    degrees = [drawn.degrees for drawn in falling]
+    degrees = [sampled.degrees for sampled in falling]
     assert -135 <= min(degrees) < -130 < -50 < max(degrees) <= -45
 
 
@@ -56,13 +56,13 @@ PHOTOGRAPHS = [
 ]
 
 
-@pytest.mark.parametrize("number", range(PLATES))
+@pytest.mark.parametrize("number", range(WINDOWS))
 def test_frost_has_the_tones_of_the_photographs(number: int) -> None:
     means, deviations = PHOTOGRAPHS[number]
-    levels = plate(number, 1).reshape(-1, 3).astype(float)
+    levels = frosted_window(number, 1).reshape(-1, 3).astype(float)
     assert levels.mean(0) == pytest.approx(means, abs=1)
     assert levels.std(0) == pytest.approx(deviations, abs=1.2)
-    assert not plate(number, 1).flags.writeable
+    assert not frosted_window(number, 1).flags.writeable
 
 
 @pytest.mark.parametrize("severities", ["imagenet", "cifar"])
@@ -70,19 +70,19 @@ def test_frost_is_a_weighted_sum_with_a_piece_of_a_plate(severities: str) -> Non
     image = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
     numbers = parameters("frost", 5, severities)
     keep, weight, scale = numbers
-    ice = plate(3, scale)
+    ice = frosted_window(3, scale)
     assert ice.shape[0] == (384 if severities == "imagenet" else 77)
-    out = CORRUPTIONS["frost"].apply(image, numbers, FrostDraws(3, 0.0, 0.999999))
+    out = CORRUPTIONS["frost"].apply(image, numbers, FrostSample(3, 0.0, 0.999999))
     corner = ice[:30, ice.shape[1] - 40 :]
     assert np.array_equal(out, np.clip(keep * image + weight * corner, 0, 255).astype(np.uint8))
 
 
 def test_frost_shows_every_plate_and_place() -> None:
     rng = generator(0)
-    drawn = [CORRUPTIONS["frost"].draw(rng, 8, 8, ()) for _ in range(300)]
-    assert {one.number for one in drawn} == set(range(PLATES))
-    assert min(one.top for one in drawn) < 0.05
-    assert max(one.left for one in drawn) > 0.95
+    sampled = [CORRUPTIONS["frost"].sample(rng, 8, 8, ()) for _ in range(300)]
+    assert {one.number for one in sampled} == set(range(WINDOWS))
+    assert min(one.top for one in sampled) < 0.05
+    assert max(one.left for one in sampled) > 0.95
 
 
 def test_frost_covers_images_larger_than_a_plate() -> None:

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C end a run at once, wherever it is: nothing half-written can be left."""
+"""Stop a run on SIGTERM or Ctrl-C, at any point: no half-written file can be left behind."""
 
 import signal
 import threading
@@ -9,8 +9,8 @@ from types import FrameType
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Stopped(BaseException):
-    """Raised in the main thread by a signal."""
+class StopSignal(BaseException):
+    """Raised in the main thread when a signal arrives."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -18,8 +18,8 @@ class Stopped(BaseException):
 
 
 @contextmanager
-def signals_stop() -> Iterator[None]:
-    """Signals raise `Stopped`; outside the main thread they are left to whoever has it."""
+def stop_on_signals() -> Iterator[None]:
+    """Let signals raise `StopSignal`; outside the main thread, handlers stay as they are."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -32,4 +32,4 @@ def signals_stop() -> Iterator[None]:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    raise Stopped(number)
+    raise StopSignal(number)
