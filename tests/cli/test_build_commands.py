@@ -53,7 +53,16 @@ def test_filter_tells_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_texturize_makes_textures(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["texturize", "photos@train", "textures", "--size", "32", "--patch", "16", "--double"]
+    words = [
+        "texturize",
+        "photos@train",
+        "textures",
+        "--size",
+        "32",
+        "--patch",
+        "16",
+        "--keep-originals",
+    ]
     assert call(*words, "--seed", "3", "--workers", "1", "--quality", "90") == 0
     assert "made 3 images in" in capsys.readouterr().out
     copies = sorted(Path("textures").rglob("*-texture.jpg"))

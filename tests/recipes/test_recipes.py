@@ -7,10 +7,11 @@ import pytest
 from unshortcut.errors import UsageError
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.negatives.queue import QueueSettings
-from unshortcut.recipes.load import load_recipe, recipe_names, to_mapping, to_yaml
+from unshortcut.recipes.catalog import list_recipes
+from unshortcut.recipes.load import load_recipe, to_mapping, to_yaml
 
 
-@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("name", list_recipes())
 def test_every_recipe_loads_and_survives_being_written_out(name: str, tmp_path: Path) -> None:
     recipe = load_recipe(name)
     assert recipe.summary

@@ -10,6 +10,8 @@ from rich.table import Table
 from unshortcut.cli.options import JsonOption, SetOption
 from unshortcut.errors import UsageError
 
+GROUP = "Papers"
+
 
 def command(
     claim: Annotated[
