@@ -39,7 +39,9 @@ def test_help_has_the_commands_in_groups(capsys: pytest.CaptureFixture[str]) -> 
     assert call("--help") == 0
     panels = capsys.readouterr().out.split("╭─ ")
     listed = {
-        panel.split()[0]: {line.split()[1] for line in panel.splitlines() if line[2:3].isalpha()}
+        panel.split()[0]: {
+            line.split()[1] for line in panel.splitlines()[1:] if line[2:3].isalpha()
+        }
         for panel in panels[2:]
     }
     assert list(listed) == ["Train", "Evaluate", "Data", "Papers"]
@@ -83,8 +85,8 @@ def test_a_usage_error_is_one_sentence_and_status_2(
     monkeypatch.chdir(tmp_path)
     assert call(*words) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: ") and message in said
-    assert "Traceback" not in said
+    assert message in said.splitlines()[-1].removeprefix("error: ")
+    assert said.count("error: ") == 1 and "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,12 +131,12 @@ def test_recipes_are_listed_in_groups_and_by_pattern(capsys: pytest.CaptureFixtu
     assert "no recipe matches 'nothing-*'" in capsys.readouterr().err
 
 
-def test_recipes_are_listed_without_torch_or_pydantic() -> None:
+def test_recipes_are_listed_without_torch() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "unshortcut.cli.main", "recipes"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert not re.search(r"\| +(torch|numpy|pydantic)$", done.stderr, re.M)
+    assert not re.search(r"\| +(torch|numpy)$", done.stderr, re.M)
 
 
 def test_debug_shows_the_traceback() -> None:
