@@ -33,7 +33,7 @@ def test_help_says_what_the_options_are(capsys: pytest.CaptureFixture[str]) -> N
         (["negatives-alpha", "--test", "sketch="], "--test NAME=DATA"),
         (["negatives-alpha", "--transfer", "sketch=photos"], "NAME=TRAIN:TEST"),
         (["negatives-alpha", "--data", "nowhere"], "there is no folder 'nowhere'"),
-        (["negatives-similarity", "--test", "x=shapes"], "does not look at tests"),
+        (["negatives-similarity", "--test", "x=shapes"], "does not use tests"),
     ],
 )
 def test_a_usage_error_is_one_sentence_and_status_2(

@@ -1,6 +1,7 @@
-"""Trainings that are done once: each has a folder named by all that its weights depend on.
+"""Trainings that are stored and never repeated.
 
-Claims share them, a finished one is never trained again, and an interrupted one goes on.
+The folder of a training is named by everything that its weights depend on, so claims share
+trainings, and an interrupted training is continued.
 """
 
 import json
@@ -18,14 +19,14 @@ from unshortcut.training.pretraining import pretrain
 
 
 @dataclass(frozen=True)
-class Training:
-    """One training of an experiment: the variant of a recipe, with a seed, on data."""
+class TrainingJob:
+    """One training of an experiment: a variant of a recipe with a seed, on data."""
 
     variant: str
     recipe: Recipe
     data: str | ImageSource
     folder: Path
-    """Holds `run/`, the run folder; `seconds.json`; and `measurements/`."""
+    """Holds `run/` (the run folder), `seconds.json` and `measurements/`."""
 
     @property
     def key(self) -> str:
@@ -45,7 +46,7 @@ class Training:
 
     @property
     def seconds(self) -> float | None:
-        """What the training took, interruptions left out; None where nobody has measured it."""
+        """Duration of the training without interruptions; None if it was not recorded."""
         try:
             taken: float = json.loads(self._seconds.read_text(encoding="utf-8"))["seconds"]
         except (OSError, ValueError, KeyError):
@@ -54,12 +55,12 @@ class Training:
 
     @property
     def commit(self) -> str | None:
-        """The commit of the code that began the training."""
+        """The commit of the code that started the training."""
         found: str | None = self.run.read_about()["commit"]
         return found
 
     def train(self, console: Console) -> None:
-        """Train, or go on where an earlier command was interrupted."""
+        """Train, or continue where an earlier command was interrupted."""
         resume = self.run.recipe.is_file()
         before = (self.seconds or 0.0) if resume else 0.0
         started = time.monotonic()

@@ -1,4 +1,4 @@
-"""Accuracy of a linear readout on every test set, and its shape bias where cues conflict."""
+"""Accuracy of a linear probe on every test set, and its shape bias on conflicting cues."""
 
 import statistics
 from collections.abc import Mapping
@@ -20,24 +20,24 @@ from unshortcut.reproduction.measure import Measure
 
 
 @dataclass(frozen=True)
-class Readout(Measure):
-    """Fitted on the labels of the training data; its settings are chosen on a part of them.
+class LinearProbeMeasure(Measure):
+    """A linear probe on the training data, with settings chosen on a part of them.
 
-    Figures are in percent: the accuracy by test set; of conflicting cues also `shape_bias`,
+    Metrics, in percent: the accuracy on every test set and, for conflicting cues, `shape_bias`,
     `coverage`, and the accuracies on both labels, `conflict_shape` and `conflict_texture`.
     """
 
-    name: ClassVar[str] = "readout"
+    name: ClassVar[str] = "linear_probe"
     uses: ClassVar[tuple[str, ...]] = ("tests",)
 
     seeds: int = 3
-    """Readouts of one encoder, whose metrics are averaged."""
+    """Number of probes of one encoder, whose metrics are averaged."""
 
-    def depends(self, evaluation: Evaluation) -> dict[str, Any]:
+    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
         tests = {name: test.fingerprint() for name, test in evaluation.tests.items()}
         return {"train": evaluation.train.fingerprint(), "tests": tests, "seeds": self.seeds}
 
-    def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
         tests = evaluation.tests
         conflicts = {
             name: test
@@ -56,13 +56,13 @@ class Readout(Measure):
 
 @dataclass(frozen=True)
 class _WithBias(Probe):
-    """The linear probe, whose decisions are also counted by the cue that they follow."""
+    """The linear probe, whose predictions are also compared with both labels of each image."""
 
     name: ClassVar[str] = "linear, with shape bias"
 
     seeds: int
     conflicts: Mapping[str, Shapes] = field(default_factory=dict)
-    """Test sets that have a shape and a texture label."""
+    """Test sets with a shape label and a texture label."""
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         held = {name: (test.values, test.required_labels()) for name, test in tests.items()}
