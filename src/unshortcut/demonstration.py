@@ -1,7 +1,7 @@
-"""The whole story on the embedded data: draw it, pretrain on it, probe it, audit it, look at it.
+"""The demo on the embedded data: draw images, pretrain encoders, probe and audit them.
 
-Each row of the table is a recipe; the first is the same encoder untrained. Settings of the
-recipes were chosen on `val`.
+Each row of the table is a recipe, and the first row is the encoder before training. The settings of
+the recipes were chosen on the split `val`.
 """
 
 import time
@@ -31,10 +31,10 @@ RECIPES = {
     "MoCo-v2, patches": "moco-v2-patch-shapes",
     "LooC, rotation": "looc-rotation-shapes",
 }
-"""Rows of the table: label and recipe. All share one encoder."""
+"""Recipe by label of the row. All recipes have the same encoder."""
 SPLITS = ("test", "conflict", "sketch", "silhouette", "texture")
 ROTATION = "rotation"
-"""The column that is no split: by which of four quarter turns an image of `test` was turned."""
+"""The column that is not a split: which multiple of 90 degrees an image was rotated by."""
 COLUMNS = (*SPLITS, ROTATION)
 TEST_IMAGES = 1000
 AUDITED = (
@@ -46,7 +46,7 @@ AUDITED = (
     "confidence",
     "neighbors",
 )
-"""Measurements on the demo's page: those that take seconds."""
+"""Measurements on the page of the demo, which take seconds each."""
 AUDIT_IMAGES = 120
 PAGE = "report.html"
 UNTRAINED = "untrained"
@@ -54,7 +54,7 @@ UNTRAINED = "untrained"
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found: accuracy by (row, kind of probe, column)."""
+    """The result of the demo: accuracy by (row, kind of probe, column)."""
 
     folder: Path
     scores: dict[tuple[str, str, str], Score]
@@ -62,21 +62,21 @@ class Demo:
 
 
 def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = None) -> Demo:
-    """Pretrain on `shapes`, probe on its splits, print a table, write pictures.
+    """Pretrain on `shapes`, probe on its splits, audit the encoders, and print a table.
 
-    `out` gets `shapes.png` (the data), `accuracy.png` (the table as bars), `report.html` (the
-    audit of all rows, with a part of its measurements), `result.json`, and a run folder for each
-    recipe. A demo that was interrupted goes on where it was.
+    Writes to `out`: `shapes.png` (the data), `accuracy.png` (the table as bars), `report.html` (an
+    audit of all rows with some of its measurements), `result.json`, and one run folder per recipe.
+    An interrupted demo is continued.
     """
     started = time.monotonic()
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     console = console or Console(stderr=True)
     console.print(
-        "The embedded data: objects with a shape and a texture. In [b]test[/] the two agree; in "
+        "The embedded data are objects with a shape and a texture. In [b]test[/] the two agree; in "
         "[b]conflict[/] they do not, and the label is the shape; [b]sketch[/] and "
-        "[b]silhouette[/] have no texture, [b]texture[/] has no shape. [b]rotation[/]: by which of "
-        "four quarter turns was an image of test turned?"
+        "[b]silhouette[/] have no texture, and [b]texture[/] has no shape. [b]rotation[/] predicts "
+        "which multiple of 90 degrees an image of test was rotated by."
     )
     data_sheet().save(folder / "shapes.png")
     models = {UNTRAINED: untrained(seed)}
@@ -90,7 +90,7 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     } | {(label, "linear", ROTATION): _rotation(model, console) for label, model in models.items()}
     Console().print(_table(scores, list(models)))
     _chart(scores, list(models), folder / "accuracy.png")
-    verdicts = _audited(models, folder / PAGE, seed, console)
+    verdicts = _write_audit(models, folder / PAGE, seed, console)
     seconds = time.monotonic() - started
     metrics = {
         label: {
@@ -113,20 +113,20 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     console.print(
         f"{seconds:.0f} seconds. Pictures: {folder / 'shapes.png'}, {folder / 'accuracy.png'}, "
         + ", ".join(str(RunFolder(folder / recipe).views) for recipe in RECIPES.values())
-        + f". What the models look at: {folder / PAGE}",
+        + f". Audit: {folder / PAGE}",
         highlight=False,
     )
     return Demo(folder, scores, seconds)
 
 
 def untrained(seed: int) -> LoadedModel:
-    """The encoder of the recipes as it is before training."""
+    """The encoder of the recipes before training."""
     recipe = load_recipe(next(iter(RECIPES.values())), [f"seed={seed}"])
     return from_module(UNTRAINED, build_method(recipe).encoder, preprocessing(recipe))
 
 
 def data_sheet() -> PillowImage.Image:
-    """One image of each class from each split."""
+    """A contact sheet with one image per class from each split."""
     rows = []
     for split in SPLITS:
         source = Shapes(split, count=400)
@@ -139,7 +139,7 @@ def data_sheet() -> PillowImage.Image:
 
 
 def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> LoadedModel:
-    """The run in a folder: made, taken up where it was, or already there."""
+    """The encoder of the run in a folder, which is trained or continued if needed."""
     run = RunFolder(folder)
     if run.result.exists() and load_recipe(run.recipe).seed == seed:
         console.print(f"{folder} is trained already", highlight=False)
@@ -149,10 +149,10 @@ def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> Loade
     return load_model(folder)
 
 
-def _audited(
+def _write_audit(
     models: dict[str, LoadedModel], page: Path, seed: int, console: Console
 ) -> dict[str, str]:
-    """Write the page that tells what the models look at; returns the verdict on each."""
+    """Write the audit of the models as a page; returns the verdict on each model."""
     report = audit(
         models,
         Shapes("test", count=TEST_IMAGES),
@@ -197,13 +197,13 @@ def _chart(scores: dict[tuple[str, str, str], Score], labels: list[str], path: P
     figure, axes = plt.subplots(figsize=(9.5, 3.6), layout="constrained")
     width = 0.8 / len(labels)
     for number, label in enumerate(labels):
-        places = [place + number * width for place in range(len(COLUMNS))]
+        positions = [index + number * width for index in range(len(COLUMNS))]
         heights = [scores[label, "linear", column].mean for column in COLUMNS]
-        axes.bar_label(axes.bar(places, heights, width, label=label), fmt="%.0f", fontsize=8)
-    axes.set_xticks([place + 0.4 - width / 2 for place in range(len(COLUMNS))], COLUMNS)
-    for place, column in enumerate(COLUMNS):
+        axes.bar_label(axes.bar(positions, heights, width, label=label), fmt="%.0f", fontsize=8)
+    axes.set_xticks([index + 0.4 - width / 2 for index in range(len(COLUMNS))], COLUMNS)
+    for index, column in enumerate(COLUMNS):
         chance = 25 if column == ROTATION else 100 / len(SHAPE_NAMES)
-        ends = place - width / 2, place + 0.8 - width / 2
+        ends = index - width / 2, index + 0.8 - width / 2
         axes.hlines(chance, *ends, color="black", linewidth=0.8, linestyle=":")
     axes.set_ylabel("linear accuracy, %")
     axes.set_ylim(0, 100)

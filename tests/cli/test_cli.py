@@ -1,6 +1,7 @@
 """The command line as a user meets it: help that teaches, one sentence on an error, exit status."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import yaml
 
 from tests.small import TINY_RECIPE
 from unshortcut.cli.main import main
+from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
     "advise", "audit", "demo", "embed", "export", "filter", "neighbors", "pretrain", "probe",
@@ -31,6 +33,21 @@ def test_help_lists_every_command_and_is_quick() -> None:
     )  # fmt: skip
     assert all(command in done.stdout for command in COMMANDS)
     assert " torch\n" not in done.stderr, "help must not wait for torch"
+
+
+def test_help_has_the_commands_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("--help") == 0
+    panels = capsys.readouterr().out.split("╭─ ")
+    listed = {
+        panel.split()[0]: {
+            line.split()[1] for line in panel.splitlines()[1:] if line[2:3].isalpha()
+        }
+        for panel in panels[2:]
+    }
+    assert list(listed) == ["Train", "Evaluate", "Data", "Papers"]
+    assert {"pretrain", "show", "export", "demo"} <= listed["Train"]
+    assert {"filter", "texturize"} <= listed["Data"] and {"recipes"} <= listed["Papers"]
+    assert {name for names in listed.values() for name in names} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -68,14 +85,58 @@ def test_a_usage_error_is_one_sentence_and_status_2(
     monkeypatch.chdir(tmp_path)
     assert call(*words) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: ") and message in said
-    assert "Traceback" not in said
+    assert message in said.splitlines()[-1].removeprefix("error: ")
+    assert said.count("error: ") == 1 and "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_option_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("pretrain", "moco-v2-shapes", "--dta", "x") == 2
     assert "--dta" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["neighbours", "x"], "unknown 'neighbours'; it is called 'neighbors' now"),
+        (["filter", "a", "b", "--double"], "'--double'; it is called '--keep-originals' now"),
+        (["show", "x", "--data", "y", "--draws=3"], "'--draws'; it is called '--samples' now"),
+    ],
+)
+def test_an_old_name_is_answered_with_the_new_one(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_unknown_recipe_is_answered_with_the_nearest_five(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert call("recipes", "moco-shapes") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "did you mean 'moco-v2-shapes'?" in said
+    assert len(said.partition("Nearest of ")[2].split(", ")) == 5
+
+
+def test_recipes_are_listed_in_groups_and_by_pattern(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("recipes") == 0
+    said = capsys.readouterr().out
+    assert all(title.partition(":")[0] in said for title in GROUPS.values())
+    assert call("recipes", "byol-*") == 0
+    said = capsys.readouterr().out
+    assert "byol-shapes" in said and "ImageNet-100" in said
+    assert "moco" not in said and "CIFAR-10" not in said
+    assert call("recipes", "nothing-*") == 2
+    assert "no recipe matches 'nothing-*'" in capsys.readouterr().err
+
+
+def test_recipes_are_listed_without_torch() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "unshortcut.cli.main", "recipes"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert not re.search(r"\| +(torch|numpy)$", done.stderr, re.M)
 
 
 def test_debug_shows_the_traceback() -> None:

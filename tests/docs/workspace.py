@@ -20,7 +20,7 @@ from unshortcut import discovery
 from unshortcut.cli import main as cli
 from unshortcut.data.shapes import Shapes, source
 from unshortcut.recipes.load import load_recipe
-from unshortcut.reproduction.claim import claim_named
+from unshortcut.reproduction.claim import get_claim
 
 SMALL = (
     "schedule.epochs=1",
@@ -109,7 +109,7 @@ def parse(words: list[str]) -> None:
     if given.get("recipe") is not None:
         load_recipe(given["recipe"], given["sets"])
     if given.get("claim") is not None:
-        claim_named(given["claim"])
+        get_claim(given["claim"])
 
 
 @contextmanager

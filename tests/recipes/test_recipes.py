@@ -7,10 +7,12 @@ import pytest
 from unshortcut.errors import UsageError
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.negatives.queue import QueueSettings
-from unshortcut.recipes.load import load_recipe, recipe_names, to_mapping, to_yaml
+from unshortcut.recipes import catalog
+from unshortcut.recipes.catalog import list_recipes
+from unshortcut.recipes.load import load_recipe, to_mapping, to_yaml
 
 
-@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("name", list_recipes())
 def test_every_recipe_loads_and_survives_being_written_out(name: str, tmp_path: Path) -> None:
     recipe = load_recipe(name)
     assert recipe.summary
@@ -111,3 +113,14 @@ def test_a_child_changes_only_what_it_says(tmp_path: Path) -> None:
     assert child.pop("paper") is None
     parent.pop("paper")
     assert child == parent
+
+
+def test_every_recipe_is_in_a_group_and_has_a_name_of_its_own() -> None:
+    folder = Path(catalog.__file__).parent
+    files = list(folder.rglob("*.yaml"))
+    assert {path.parent for path in files} == {folder / group for group in catalog.GROUPS}
+    assert len({path.stem for path in files}) == len(files) == len(list_recipes())
+    infos = list(catalog.recipe_infos())
+    assert sorted(info.name for info in infos) == list_recipes()
+    assert all(info.summary == load_recipe(info.name).summary for info in infos)
+    assert [info.name for info in catalog.recipe_infos("moco-v2-stl*")] == ["moco-v2-stl10"]

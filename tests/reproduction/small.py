@@ -8,12 +8,12 @@ from tests.small import TINY_RECIPE
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.reproduction import Reproduction, reproduce
-from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant, setting
+from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, setting
 from unshortcut.reproduction.effects import Effect, difference
 from unshortcut.reproduction.evaluation import SHAPES_SPLITS
 from unshortcut.reproduction.measure import Measure
-from unshortcut.reproduction.measures.readout import Readout
-from unshortcut.reproduction.measures.transfer import Transfer
+from unshortcut.reproduction.measures.linear_probe import LinearProbeMeasure
+from unshortcut.reproduction.measures.tasks import TransferMeasure
 
 RECIPE: dict[str, Any] = {
     **TINY_RECIPE,
@@ -46,11 +46,14 @@ class SmallClaim(Claim):
     where: ClassVar[str] = "nowhere, table 0"
     recipes: ClassVar[Mapping[Scale, str]] = {"small": "moco-v2-shapes", "paper": "moco-v2-shapes"}
     x: ClassVar[str] = "alpha"
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("test", "test", "photographs"),
-        Column("shape_bias", "shape bias"),
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (
+        MeasureColumn("test", "test", "photographs"),
+        MeasureColumn("shape_bias", "shape bias"),
     )
-    measures: ClassVar[tuple[Measure, ...]] = (Readout(seeds=1), Transfer(seeds=1))
+    measures: ClassVar[tuple[Measure, ...]] = (
+        LinearProbeMeasure(seeds=1),
+        TransferMeasure(seeds=1),
+    )
     notes: ClassVar[tuple[str, ...]] = ("Nothing is claimed.",)
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:

@@ -1,25 +1,46 @@
-"""The claims of the package: their variants are recipes, their metrics are the papers'."""
+"""The claims of the package: their variants, and the metrics of the papers next to them."""
 
 import re
 from itertools import combinations
+from typing import Any
 
 import pytest
 
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.recipes.load import load_recipe, recipe_names
-from unshortcut.reproduction.claim import Scale, Variant, all_claims, claim_named, keep_only
-from unshortcut.reproduction.effects import Finding
+from unshortcut.recipes.load import load_recipe, to_mapping
+from unshortcut.recipes.schema import Recipe
+from unshortcut.reproduction.claim import (
+    Scale,
+    Variant,
+    all_claims,
+    get_claim,
+    paper_metrics,
+    select_variants,
+)
+from unshortcut.reproduction.effects import EffectResult
 from unshortcut.reproduction.identity import training_key
 
 CLAIMS = all_claims()
 SPACES = ("invariant", "color", "rotation", "texture")
 FLIPS = "negatives-patch-flips"
+MOCO, LONG = "moco-v2-imagenet100", "moco-v2-500ep-imagenet100"
+PATCH_2, PATCH_3 = "moco-v2-patch-a2-imagenet100", "moco-v2-patch-a3-imagenet100"
+PLUS = "looc-pp-color-rotation-texture-imagenet100"
+TOP1, SKETCH = ":imagenet100_top1", ":imagenet_sketch"
 SUBSETS = [name for n in (1, 2, 3) for name in map("+".join, combinations(SPACES, n))]
 FIGURES = {"test": 0.0} | {
     f"test@{name}": place for place, name in enumerate(("all", *SUBSETS), start=1)
 }
 """What might be measured of one training: a task, and the same through subsets of its spaces."""
+
+
+def printed(row: str) -> float:
+    """The metric `RECIPE:KEY` of the paper, which stands in the recipe alone."""
+    recipe, _, key = row.partition(":")
+    paper = load_recipe(recipe).paper
+    assert paper is not None
+    return paper.metrics[key]
 
 
 def keys(name: str, scale: Scale = "small") -> dict[str, str]:
@@ -33,7 +54,7 @@ def keys(name: str, scale: Scale = "small") -> dict[str, str]:
     return found
 
 
-def effects_of_the_paper(name: str) -> dict[str, Finding]:
+def effects_of_the_paper(name: str) -> dict[str, EffectResult]:
     """What a claim would find if we had measured the paper's metrics."""
     claim = CLAIMS[name]
     variants = [v for v in claim.variants("paper") if claim.paper(v.values)]
@@ -99,7 +120,7 @@ def test_a_claim_that_compares_recipes_follows_that_of_its_first_row() -> None:
         "moco-v2-same-rotation-imagenette",
         "looc-rotation-imagenette",
     ]
-    with pytest.raises(UsageError, match=r"name that of its row MoCo, .*, not 'simclr-shapes'"):
+    with pytest.raises(UsageError, match=r"give the one of its row MoCo, .*, not 'simclr-shapes'"):
         claim.recipe(claim.variants("small")[0], "simclr-shapes")
 
 
@@ -113,40 +134,67 @@ def test_a_subset_that_the_recipe_does_not_have_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "effect", "value"),
+    ("name", "effect", "first", "second"),
     [
-        ("negatives-alpha", "sketch: alpha=3 - alpha=0", 5.79),
-        ("negatives-alpha", "sketch: best - alpha=0", 5.79),
-        ("negatives-alpha", "test: alpha=2 - alpha=0", 1.47),
-        ("negatives-similarity", "patch: alpha=5 - alpha=0", 0.1184 - 0.4040),
-        ("negatives-similarity", "texture_image: alpha=3 - alpha=0", 0.1896 - 0.4114),
-        ("negatives-no-jitter", "test: jitter=no alpha=2 - jitter=no alpha=0", 5.98),
-        ("negatives-memory", "test: queue=8192 alpha=2 - queue=16384 alpha=0", 1.66),
-        ("negatives-byol", "test: regular=0.05 patch=0 - regular=0 patch=0", -21.54),
-        ("negatives-byol", "test: regular=0 patch=0.05 - regular=0 patch=0", 0.05),
-        (FLIPS, "test: patch=8-28 flips=horizontal - patch=8-28 flips=none", 0.14),
-        (FLIPS, "test: patch=16-72 flips=rotation - patch=16-72 flips=none", -0.95),
-        ("negatives-patch-size", "test: patch=16-72 - patch=8-28", 0.77),
-        ("looc-rotation", "rotation: method=moco-rotation - method=moco", -17.8),
-        ("looc-rotation", "rotation: method=moco-same-rotation - method=moco", -15.6),
-        ("looc-rotation", "rotation: method=looc-rotation - method=moco-rotation", 21.9),
-        ("looc-rotation", "rotation: method=looc-rotation - method=moco", 4.1),
-        ("looc-rotation", "test: method=looc-rotation - method=moco", -0.8),
-        ("looc-add-one", "test: method=looc-color - method=add-one-color", 6.2),
-        ("looc-add-one", "test: method=looc-rotation - method=add-one-rotation", 0.9),
-        ("looc-add-one", "test: method=moco - method=add-one-color", 6.1),
-        ("looc-color", "color: method=looc-color - method=moco", 5.0),
-        ("looc-color", "test: method=looc-color - method=moco", 0.1),
-        ("looc-spaces", "test: spaces=all - spaces=invariant", 3.7),
-        ("looc-spaces", "test: spaces=invariant+rotation - spaces=invariant", 3.0),
-        ("looc-spaces", "color: spaces=invariant+color - spaces=invariant", 4.4),
+        ("negatives-alpha", "sketch: alpha=3 - alpha=0", PATCH_3 + SKETCH, MOCO + SKETCH),
+        ("negatives-alpha", "sketch: best - alpha=0", PATCH_3 + SKETCH, MOCO + SKETCH),
+        ("negatives-alpha", "test: alpha=2 - alpha=0", PATCH_2 + TOP1, MOCO + TOP1),
+        ("negatives-no-jitter", "test: jitter=no alpha=2 - jitter=no alpha=0",
+         "moco-v2-patch-no-jitter-imagenet100" + TOP1, "moco-v2-no-jitter-imagenet100" + TOP1),
+        ("negatives-memory", "test: queue=8192 alpha=2 - queue=16384 alpha=0",
+         "moco-v2-patch-a2-k8192-imagenet100" + TOP1, MOCO + TOP1),
+        ("negatives-byol", "test: regular=0.05 patch=0 - regular=0 patch=0",
+         "byol-regular-imagenet100" + TOP1, "byol-imagenet100" + TOP1),
+        ("negatives-byol", "test: regular=0 patch=0.05 - regular=0 patch=0",
+         "byol-patch-imagenet100" + TOP1, "byol-imagenet100" + TOP1),
+        (FLIPS, "test: patch=8-28 flips=horizontal - patch=8-28 flips=none",
+         "moco-v2-patch-8-28-flip-imagenet100" + TOP1, "moco-v2-patch-8-28-imagenet100" + TOP1),
+        (FLIPS, "test: patch=16-72 flips=rotation - patch=16-72 flips=none",
+         "moco-v2-patch-flip-vflip-rotate-imagenet100" + TOP1, PATCH_2 + TOP1),
+        ("negatives-patch-size", "test: patch=16-72 - patch=8-28",
+         PATCH_2 + TOP1, "moco-v2-patch-8-28-imagenet100" + TOP1),
+        ("looc-rotation", "rotation: method=moco-rotation - method=moco",
+         "moco-v2-rotation-500ep-imagenet100:rotation", LONG + ":rotation"),
+        ("looc-rotation", "rotation: method=moco-same-rotation - method=moco",
+         "moco-v2-same-rotation-500ep-imagenet100:rotation", LONG + ":rotation"),
+        ("looc-rotation", "rotation: method=looc-rotation - method=moco-rotation",
+         "looc-rotation-imagenet100:rotation", "moco-v2-rotation-500ep-imagenet100:rotation"),
+        ("looc-rotation", "rotation: method=looc-rotation - method=moco",
+         "looc-rotation-imagenet100:rotation", LONG + ":rotation"),
+        ("looc-rotation", "test: method=looc-rotation - method=moco",
+         "looc-rotation-imagenet100" + TOP1, LONG + TOP1),
+        ("looc-add-one", "test: method=looc-color - method=add-one-color",
+         "looc-color-imagenet100" + TOP1, "looc-add-one-color-imagenet100" + TOP1),
+        ("looc-add-one", "test: method=looc-rotation - method=add-one-rotation",
+         "looc-rotation-imagenet100" + TOP1, "looc-add-one-rotation-imagenet100" + TOP1),
+        ("looc-add-one", "test: method=moco - method=add-one-color",
+         LONG + TOP1, "looc-add-one-color-imagenet100" + TOP1),
+        ("looc-color", "color: method=looc-color - method=moco",
+         "looc-color-imagenet100:inat_top1", LONG + ":inat_top1"),
+        ("looc-color", "test: method=looc-color - method=moco",
+         "looc-color-imagenet100" + TOP1, LONG + TOP1),
+        ("looc-spaces", "test: spaces=all - spaces=invariant",
+         PLUS + TOP1, PLUS + ":invariant_imagenet100_top1"),
+        ("looc-spaces", "test: spaces=invariant+rotation - spaces=invariant",
+         PLUS + ":invariant_rotation_imagenet100_top1", PLUS + ":invariant_imagenet100_top1"),
+        ("looc-spaces", "color: spaces=invariant+color - spaces=invariant",
+         PLUS + ":invariant_color_inat_top1", PLUS + ":invariant_inat_top1"),
     ],
 )  # fmt: skip
-def test_the_papers_own_figures_show_the_effect(name: str, effect: str, value: float) -> None:
+def test_the_metrics_of_the_papers_rows_show_the_effect(
+    name: str, effect: str, first: str, second: str
+) -> None:
     found = effects_of_the_paper(name)[effect]
-    assert found.mean == pytest.approx(value, abs=1e-6)
-    assert found.paper == pytest.approx(value, abs=1e-6)
+    assert found.mean == pytest.approx(printed(first) - printed(second), abs=1e-6)
+    assert found.paper == pytest.approx(found.mean, abs=1e-6)
     assert re.split("[;,]", found.verdict)[0] in ("appears", "exceeds", "higher", "matches")
+
+
+@pytest.mark.parametrize("effect", ["patch: alpha=5 - alpha=0", "texture_image: alpha=3 - alpha=0"])
+def test_the_similarities_of_the_paper_show_the_effect(effect: str) -> None:
+    found = effects_of_the_paper("negatives-similarity")[effect]
+    assert found.mean == found.paper and found.mean < -0.2
+    assert found.verdict == "appears"
 
 
 def test_in_the_paper_most_of_the_loss_is_won_back() -> None:
@@ -156,7 +204,9 @@ def test_in_the_paper_most_of_the_loss_is_won_back() -> None:
 
 def test_patch_ranges_are_scaled_to_the_view() -> None:
     def change(scale: Scale) -> tuple[str, ...]:
-        (variant,) = keep_only(CLAIMS["negatives-patch-size"].variants(scale), ["patch=28-112"])
+        (variant,) = select_variants(
+            CLAIMS["negatives-patch-size"].variants(scale), ["patch=28-112"]
+        )
         return variant.changes
 
     assert change("paper") == ("method.negatives.patch.patch=[28,112]",)
@@ -167,7 +217,7 @@ def test_patch_ranges_are_scaled_to_the_view() -> None:
 
 def test_only_takes_labels_and_parts_of_them() -> None:
     def labels(*only: str) -> list[str]:
-        return [variant.label for variant in keep_only(variants, only)]
+        return [variant.label for variant in select_variants(variants, only)]
 
     variants: list[Variant] = CLAIMS["negatives-memory"].variants("small")
     assert labels("queue=128") == ["queue=128 alpha=0", "queue=128 alpha=3"]
@@ -182,7 +232,7 @@ def test_only_takes_labels_and_parts_of_them() -> None:
 
 def test_an_unknown_claim_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean 'negatives-alpha'"):
-        claim_named("negative-alpha")
+        get_claim("negative-alpha")
     with pytest.raises(UsageError, match="value of jitter 'off'"):
         CLAIMS["negatives-no-jitter"].variants("small", {"jitter": ["off"]})
 
@@ -194,22 +244,51 @@ def test_an_unknown_claim_is_answered_with_the_nearest() -> None:
         ("negatives-alpha", "alpha=2", "moco-v2-patch-a2-imagenet100"),
         ("negatives-alpha", "alpha=3", "moco-v2-patch-a3-imagenet100"),
         ("negatives-no-jitter", "jitter=no alpha=0", "moco-v2-no-jitter-imagenet100"),
+        ("negatives-no-jitter", "jitter=no alpha=2", "moco-v2-patch-no-jitter-imagenet100"),
         ("negatives-memory", "queue=8192 alpha=0", "moco-v2-k8192-imagenet100"),
         ("negatives-memory", "queue=8192 alpha=2", "moco-v2-patch-a2-k8192-imagenet100"),
         ("negatives-byol", "regular=0 patch=0", "byol-imagenet100"),
+        ("negatives-byol", "regular=0 patch=0.05", "byol-patch-imagenet100"),
+        ("negatives-byol", "regular=0.05 patch=0", "byol-regular-imagenet100"),
         ("negatives-byol", "regular=0.05 patch=0.05", "byol-patch-regular-imagenet100"),
+        ("negatives-patch-size", "patch=8-28", "moco-v2-patch-8-28-imagenet100"),
+        (FLIPS, "patch=8-28 flips=vertical", "moco-v2-patch-8-28-flip-vflip-imagenet100"),
+        (FLIPS, "patch=16-72 flips=horizontal", "moco-v2-patch-flip-imagenet100"),
     ],
 )
-def test_figures_are_those_of_the_recipe_of_the_same_row(
+def test_a_variant_is_the_training_of_the_recipe_whose_metrics_it_shows(
     name: str, label: str, recipe: str
 ) -> None:
-    if recipe not in recipe_names():
-        pytest.skip(f"there is no recipe {recipe}")
-    claim = CLAIMS[name]
+    claim, row = CLAIMS[name], load_recipe(recipe)
     (variant,) = (v for v in claim.variants("paper") if v.label == label)
-    row = load_recipe(recipe).paper
-    assert row is not None
-    called = {"imagenet100_top1": "test", "imagenet_sketch": "sketch"}
-    called["stylized_imagenet"] = "stylized"
-    printed = {called[key]: value for key, value in row.metrics.items() if key in called}
-    assert claim.paper(variant.values) == printed
+    shown = claim.paper(variant.values)
+    assert shown["test"] == printed(recipe + TOP1)
+    varied = load_recipe(claim.recipe(variant, claim.recipes["paper"]), variant.changes)
+    assert (varied.data, varied.schedule, varied.optimizer) == (
+        row.data,
+        row.schedule,
+        row.optimizer,
+    )
+    assert effective_negatives(varied) == effective_negatives(row)
+    assert effective_augmentations(varied) == effective_augmentations(row)
+
+
+def effective_negatives(recipe: Recipe) -> list[dict[str, Any]]:
+    """Sources of negatives without those of weight 0, the default patch size spelled out."""
+    sources = to_mapping(recipe)["method"]["negatives"]
+    return [
+        {**source, "patch": source["patch"] or [16, 72]} if source["name"] == "patch" else source
+        for source in sources
+        if source.get("alpha") != 0
+    ]
+
+
+def effective_augmentations(recipe: Recipe) -> list[dict[str, Any]]:
+    """Augmentations without those of probability 0."""
+    augmentations: list[dict[str, Any]] = to_mapping(recipe)["views"]["augmentations"]
+    return [one for one in augmentations if one.get("p") != 0]
+
+
+def test_a_claim_without_a_recipe_for_a_row_fails() -> None:
+    with pytest.raises(UsageError, match="unknown recipe 'moco-v2-imagenet101'"):
+        paper_metrics("moco-v2-imagenet101")

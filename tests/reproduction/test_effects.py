@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 
 from unshortcut.reproduction.effects import (
-    Contrast,
+    LinearContrast,
     Peak,
     WonBack,
     difference,
     direction,
     equality,
-    holds,
+    not_worse,
     sign,
     slope,
     t_interval,
@@ -89,9 +89,9 @@ def test_the_verdict_on_equality_within_two_points(
 
 def test_what_holds_is_judged_by_the_margin() -> None:
     given = metrics(a=[68.9, 69.0, 69.1], b=[70.0, 70.0, 70.0])
-    assert holds("test", "a", "b").find(given, NO_PAPER).verdict == "matches"
-    assert holds("test", "a", "b", margin=0.5).find(given, NO_PAPER).verdict == "falls short"
-    assert holds("test", "b", "a").find(given, NO_PAPER).verdict == "exceeds"
+    assert not_worse("test", "a", "b").find(given, NO_PAPER).verdict == "matches"
+    assert not_worse("test", "a", "b", margin=0.5).find(given, NO_PAPER).verdict == "falls short"
+    assert not_worse("test", "b", "a").find(given, NO_PAPER).verdict == "exceeds"
 
 
 def test_where_nothing_is_predicted_the_direction_is_told() -> None:
@@ -105,7 +105,7 @@ def test_the_papers_figures_make_the_same_contrast() -> None:
     paper = {"a": {"test": 79.5}, "b": {"test": 77.0}}
     assert difference("test", "a", "b", 1).find(given, paper).paper == pytest.approx(2.5)
     assert difference("test", "a", "b", 1).find(given, {"a": {"test": 1.0}, "b": {}}).paper is None
-    stated = Contrast("x", "test", {"a": 1.0, "b": -1.0}, margin=2.0, paper=1.25)
+    stated = LinearContrast("x", "test", {"a": 1.0, "b": -1.0}, margin=2.0, paper=1.25)
     assert stated.find(given, paper).paper == 1.25
 
 

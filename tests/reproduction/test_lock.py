@@ -11,9 +11,8 @@ from rich.console import Console
 from tests.reproduction.small import RECIPE
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction import experiment as module
-from unshortcut.reproduction.experiment import Experiment
-from unshortcut.reproduction.lock import locked
-from unshortcut.reproduction.trainings import Training
+from unshortcut.reproduction.experiment import Experiment, locked
+from unshortcut.reproduction.training_job import TrainingJob
 
 
 def hold(folder: Path, talk: Connection) -> None:
@@ -42,19 +41,19 @@ def test_what_another_command_is_busy_with_comes_last_and_is_not_trained_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = load_recipe(RECIPE)
-    busy, free = (Training(name, recipe, "shapes", tmp_path / name) for name in ("busy", "free"))
+    busy, free = (TrainingJob(name, recipe, "shapes", tmp_path / name) for name in ("busy", "free"))
     order: list[str] = []
 
-    def train(self: Training, console: Any) -> None:
+    def train(self: TrainingJob, console: Any) -> None:
         order.append(self.variant)
         finish(self)
 
-    def finish(training: Training) -> None:
+    def finish(training: TrainingJob) -> None:
         training.run.path.mkdir(parents=True)
         training.run.result.write_text("{}")
         (training.folder / "seconds.json").write_text('{"seconds": 1}')
 
-    monkeypatch.setattr(Training, "train", train)
+    monkeypatch.setattr(TrainingJob, "train", train)
     monkeypatch.setattr(module, "require_same", lambda run, recipe: None)
     held = locked(busy.folder)
     assert held.__enter__()
@@ -70,4 +69,4 @@ def test_what_another_command_is_busy_with_comes_last_and_is_not_trained_again(
     experiment.run()
     assert order == ["free"] and experiment.trained == 1
     assert set(experiment.metrics) == {"busy", "free"}
-    assert "waiting for another command that works on busy" in capsys.readouterr().err
+    assert "waiting for another command that is running busy" in capsys.readouterr().err

@@ -12,11 +12,11 @@ from tests.reproduction.small import SETS, all_tests, images, run
 from unshortcut.errors import InterruptedRunError, UsageError
 from unshortcut.models.card import WEIGHTS_FILE
 from unshortcut.reproduction import reproduce
-from unshortcut.reproduction import trainings as trainings_module
+from unshortcut.reproduction import training_job as job_module
 from unshortcut.reproduction.claims.looc_color import LoocColor
-from unshortcut.reproduction.measures.factors import Factors
-from unshortcut.reproduction.measures.spaces import Spaces
-from unshortcut.reproduction.trainings import Training
+from unshortcut.reproduction.measures.spaces import SpacesMeasure
+from unshortcut.reproduction.measures.tasks import FactorsMeasure
+from unshortcut.reproduction.training_job import TrainingJob
 from unshortcut.training import stopping
 from unshortcut.training.pretraining import pretrain
 
@@ -56,8 +56,8 @@ def test_a_claim_is_trained_measured_and_written_and_a_second_call_only_tabulate
     assert "photographs" in printed.out and "verdict" in printed.out
     assert "training 4 of 4" in printed.err
 
-    monkeypatch.setattr(trainings_module, "pretrain", refuse)
-    monkeypatch.setattr("unshortcut.reproduction.measures.readout.probe", refuse)
+    monkeypatch.setattr(job_module, "pretrain", refuse)
+    monkeypatch.setattr("unshortcut.reproduction.measures.linear_probe.probe", refuse)
     again = run(tmp_path, seeds=2)
     assert again.trained == 0
     assert again.metrics == first.metrics
@@ -81,7 +81,7 @@ def test_an_interrupted_experiment_goes_on_to_the_same_weights(
         ends(self, *arguments)
 
     monkeypatch.setattr(stopping.StopGracefully, "on_train_batch_end", interrupt)
-    with pytest.raises(InterruptedRunError, match=r"training 2 of 2.*the same command goes on"):
+    with pytest.raises(InterruptedRunError, match=r"training 2 of 2.*the same command continues"):
         run(tmp_path / "part")
     done = list((tmp_path / "part" / "trainings").rglob(WEIGHTS_FILE))
     assert len(done) == 1
@@ -90,7 +90,7 @@ def test_an_interrupted_experiment_goes_on_to_the_same_weights(
 
     calls = []
     monkeypatch.setattr(
-        trainings_module, "pretrain", lambda *a, **k: (calls.append(k["resume"]), pretrain(*a, **k))
+        job_module, "pretrain", lambda *a, **k: (calls.append(k["resume"]), pretrain(*a, **k))
     )
     resumed = run(tmp_path / "part")
     assert calls == [True] and resumed.trained == 1
@@ -102,17 +102,17 @@ def test_an_interrupted_experiment_goes_on_to_the_same_weights(
 
 
 def test_a_failure_leaves_what_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = Training.train
+    train = TrainingJob.train
 
-    def fail(self: Training, console: Any) -> None:
+    def fail(self: TrainingJob, console: Any) -> None:
         if self.variant == "alpha=2":
             raise RuntimeError("no power")
         train(self, console)
 
-    monkeypatch.setattr(Training, "train", fail)
+    monkeypatch.setattr(TrainingJob, "train", fail)
     with pytest.raises(RuntimeError, match="no power"):
         run(tmp_path)
-    monkeypatch.setattr(Training, "train", train)
+    monkeypatch.setattr(TrainingJob, "train", train)
     assert run(tmp_path).trained == 1
 
 
@@ -128,7 +128,7 @@ def test_only_values_and_transfers_shape_the_experiment(tmp_path: Path) -> None:
 def test_variants_that_read_the_same_training_share_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(LoocColor, "measures", (Factors(seeds=1), Spaces(seeds=1)))
+    monkeypatch.setattr(LoocColor, "measures", (FactorsMeasure(seeds=1), SpacesMeasure(seeds=1)))
     outcome = reproduce(
         "looc-color",
         images(),
@@ -184,7 +184,7 @@ def test_a_claim_that_compares_recipes_goes_to_other_images_with_its_first_row(
         ({"values": {"alfa": ["0"]}}, "did you mean 'alpha'"),
         ({"seeds": 0}, "at least 1"),
         ({"scale": "papers"}, "did you mean 'paper'"),
-        ({"sets": ["seed=3"]}, "--seeds says how many"),
+        ({"sets": ["seed=3"]}, "--seeds gives their number"),
         ({"sets": ["method.negatives.patch.alpha=3"]}, "the claim varies it itself"),
         ({"sets": ["schedule.epoch=3"]}, "'schedule.epochs'"),
         ({"transfers": {"sketch": (images(), images())}}, "'sketch' is a test set already"),

@@ -1,1 +1,5 @@
-"""One file an augmentation; a file here is found by being here."""
+"""Augmentations: each samples parameters and applies them to an image; one file each."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

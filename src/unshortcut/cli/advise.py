@@ -9,6 +9,8 @@ from rich.table import Column, Table
 
 from unshortcut.cli.options import DataOption, JsonOption
 
+GROUP = "Evaluate"
+
 if TYPE_CHECKING:
     from unshortcut.spaces.advice import Advice
 

@@ -18,6 +18,8 @@ from unshortcut.cli.options import (
     preprocessing,
 )
 
+GROUP = "Evaluate"
+
 
 def command(
     context: typer.Context,

@@ -15,6 +15,8 @@ from unshortcut.cli.options import (
     preprocessing,
 )
 
+GROUP = "Evaluate"
+
 
 def command(
     model: ModelArgument,

@@ -7,7 +7,10 @@ import typer
 from unshortcut.cli import _build_options as options
 from unshortcut.cli.options import JsonOption
 
+GROUP = "Data"
 
+
+@options.with_shared_help
 def command(
     source: options.SourceArgument,
     destination: options.DestinationArgument,
@@ -19,7 +22,7 @@ def command(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A setting of the method, e.g. iterations=50. May be given several times.",
+            help="A setting of the method, e.g. iterations=50. May be repeated.",
         ),
     ] = [],
     keep_originals: options.KeepOriginalsOption = False,
@@ -31,24 +34,21 @@ def command(
     address: options.AddressOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Copy a data set with its texture suppressed, and with its edges kept.
+    """Copy a data set with its texture suppressed and its edges kept.
 
     Methods:
 
     - anisotropic: Perona–Malik diffusion; set iterations, kappa, gamma, joint, conductance
-    - robust: diffusion that Tukey's conductance stops at edges; set iterations, kappa, gamma, joint
-    - bilateral: means of neighbors that are alike in color
+    - robust: diffusion with Tukey's conductance, which stops at edges; same settings
+    - bilateral: averages neighboring pixels of similar color
     - cartoon: flat colors with dark outlines
-    - gaussian: plain blur, edges and all; set sigma=[3.16,4.47], a range
+    - gaussian: plain blur, which also blurs edges; set sigma=[3.16,4.47], a range
     - stylized: other textures on the same shapes; set strength, styles, adain
-    - texture: the texture alone, as `unshortcut texturize` makes it
-
-    Shards become shards with all that belongs to a sample; everything else becomes a folder with
-    the same tree. Killed at any moment, the same command goes on, to the same files. Nothing of
-    SRC is changed. DST/unshortcut.json says how the copy was made and which images were unreadable.
+    - texture: the texture alone, as `unshortcut texturize` writes it
 
     Example: `unshortcut filter photos/ photos-smooth/ --method anisotropic --set iterations=50`
     """
+    typer.echo(f"Filtering {source} into {destination} ({method})", err=True)
     from unshortcut.build.api import filter_data
     from unshortcut.build.operation import make_operation
 
@@ -57,7 +57,7 @@ def command(
         destination,
         make_operation(method, options.settings_of(sets)),
         keep_originals=keep_originals,
-        format=format,  # type: ignore[arg-type]  # checked by what it is given to
+        format=format,  # type: ignore[arg-type]  # checked by the function
         quality=quality,
         seed=seed,
         workers=workers,

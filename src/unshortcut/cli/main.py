@@ -1,4 +1,7 @@
-"""The command `unshortcut`: a file of this folder with a function `command` is a command."""
+"""The command `unshortcut`; a file of this folder with a function `command` is a subcommand.
+
+`GROUP` in such a file is the panel of `unshortcut --help` in which the command is listed.
+"""
 
 import importlib
 import pkgutil
@@ -11,7 +14,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from unshortcut.errors import UnshortcutError
+from unshortcut.cli.renamed import renamed
+from unshortcut.errors import UnshortcutError, UsageError
+
+_GROUPS = ("Train", "Evaluate", "Data", "Papers")
+"""Order of the panels in `unshortcut --help`."""
 
 app = typer.Typer(
     name="unshortcut",
@@ -32,6 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not debug:
         warnings.showwarning = _warn
     try:
+        _check_command(arguments)
         status = app(arguments, standalone_mode=False)
     except UnshortcutError as error:
         if debug:
@@ -42,9 +50,12 @@ def main(arguments: list[str] | None = None) -> None:
         _say("interrupted")
         status = 130
     except Exception as error:
-        # The parser's own errors, whichever click Typer brings along, know how to show themselves.
+        # The parser's own errors, whichever click Typer brings along, can show themselves.
         if hasattr(error, "show") and hasattr(error, "exit_code"):
-            error.show()
+            if message := _renamed_flag(error):
+                _say(message)
+            else:
+                error.show()
             sys.exit(error.exit_code)
         if debug:
             raise
@@ -58,7 +69,7 @@ def options(
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
     debug: bool = typer.Option(False, "--debug", help="Show a traceback when something fails."),
 ) -> None:
-    """Common options."""
+    """Options of `unshortcut` itself."""
     if version:
         from unshortcut.result import package_version
 
@@ -69,10 +80,27 @@ def _add_commands() -> None:
     if app.registered_commands:
         return
     package = importlib.import_module("unshortcut.cli")
+    found: dict[str, Any] = {}
     for module_info in pkgutil.iter_modules(package.__path__):
-        module: Any = importlib.import_module(f"unshortcut.cli.{module_info.name}")
+        module = importlib.import_module(f"unshortcut.cli.{module_info.name}")
         if hasattr(module, "command"):
-            app.command(module_info.name.replace("_", "-"))(module.command)
+            found[module_info.name.replace("_", "-")] = module
+    for group in (*_GROUPS, None):
+        for name, module in found.items():
+            if getattr(module, "GROUP", None) == group:
+                app.command(name, rich_help_panel=group)(module.command)
+
+
+def _check_command(arguments: list[str]) -> None:
+    name = next((word for word in arguments if not word.startswith("-")), "")
+    if message := renamed(None, name):
+        raise UsageError(message)
+
+
+def _renamed_flag(error: Any) -> str | None:
+    """What to say where the parser met a flag under its old name."""
+    context, flag = getattr(error, "ctx", None), getattr(error, "option_name", None)
+    return None if context is None or flag is None else renamed(context.info_name, flag)
 
 
 def _warn(
@@ -83,7 +111,7 @@ def _warn(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    """Our own warnings in a line for people; what libraries say to programmers needs --debug."""
+    """Print warnings of this package in one line; those of libraries are shown with --debug."""
     if Path(filename).is_relative_to(Path(__file__).parent.parent):
         _say(str(message), "[bold yellow]warning:[/]")
 

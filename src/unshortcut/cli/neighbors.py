@@ -17,6 +17,8 @@ from unshortcut.cli.options import (
     preprocessing,
 )
 
+GROUP = "Evaluate"
+
 
 def command(
     models: ModelsArgument,

@@ -10,6 +10,8 @@ from rich.table import Table
 
 from unshortcut.cli.options import RecipeArgument, SetOption
 
+GROUP = "Train"
+
 
 def command(
     recipe: RecipeArgument,

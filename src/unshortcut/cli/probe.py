@@ -16,6 +16,8 @@ from unshortcut.cli.options import (
     preprocessing,
 )
 
+GROUP = "Evaluate"
+
 if TYPE_CHECKING:
     from unshortcut.models.load import LoadedModel
     from unshortcut.probes.probe import ProbeResult

@@ -9,20 +9,41 @@ from rich.table import Table
 
 from unshortcut.cli.options import SetOption
 
+GROUP = "Papers"
+
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show the recipe of this name, or list those that match a pattern such as "
+            "'moco*'. [default: list all]",
+        ),
+    ] = None,
     sets: SetOption = [],
 ) -> None:
-    """List the recipes, or show one with every setting spelled out."""
-    from unshortcut.recipes.load import load_recipe, read_recipe, recipe_names, to_yaml
+    """List the recipes by group, or show one recipe with all of its settings.
+
+    Example: `unshortcut recipes 'looc-*'`
+    """
+    from unshortcut.errors import UsageError
+    from unshortcut.recipes.catalog import GROUPS, recipe_infos
 
     console = Console()
-    if name is not None:
+    if name is not None and not set(name) & set("*?["):
+        from unshortcut.recipes.load import load_recipe, to_yaml
+
         text = to_yaml(load_recipe(name, sets))
         console.print(Syntax(text, "yaml") if console.is_terminal else text, highlight=False)
         return
-    table = Table("recipe", "what it is")
-    for known in recipe_names():
-        table.add_row(known, read_recipe(known).get("summary", ""))
-    console.print(table)
+    infos = list(recipe_infos(name or "*"))
+    if not infos:
+        raise UsageError(f"no recipe matches '{name}'; `unshortcut recipes` lists all")
+    for group, title in GROUPS.items():
+        rows = [info for info in infos if info.group == group]
+        if rows:
+            table = Table("recipe", "what it is for", title=title, title_justify="left")
+            for info in rows:
+                table.add_row(info.name, info.summary)
+            console.print(table)

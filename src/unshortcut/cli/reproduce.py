@@ -10,22 +10,27 @@ from rich.table import Table
 from unshortcut.cli.options import JsonOption, SetOption
 from unshortcut.errors import UsageError
 
+GROUP = "Papers"
+
 
 def command(
     claim: Annotated[
-        str | None, typer.Argument(metavar="[CLAIM]", help="Without one, all are listed.")
+        str | None,
+        typer.Argument(metavar="[CLAIM]", help="Name of a claim. [default: list all claims]"),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="DATA", help="Train on this. [default: the recipe's own]"),
+        typer.Option("--data", metavar="DATA", help="Training data. [default: the recipe's own]"),
     ] = None,
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", metavar="RECIPE", help="Vary this. [default: the claim's own]"),
+        typer.Option("--recipe", metavar="RECIPE", help="Recipe to vary. [default: the claim's]"),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Trainings of a variant.")] = 3,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="Number of trainings per variant.")
+    ] = 3,
     scale: Annotated[
-        str, typer.Option("--scale", help="small, or paper for the paper's data and sizes.")
+        str, typer.Option("--scale", help="small, or paper for the data and sizes of the paper.")
     ] = "small",
     sets: SetOption = [],
     values: Annotated[
@@ -33,7 +38,7 @@ def command(
         typer.Option(
             "--values",
             metavar="AXIS=V,V,...",
-            help="Other values of what is varied, e.g. alpha=0,4. May be given several times.",
+            help="Other values of an axis, e.g. alpha=0,4. May be repeated.",
         ),
     ] = [],
     only: Annotated[
@@ -41,15 +46,15 @@ def command(
         typer.Option(
             "--only",
             metavar="VARIANT",
-            help="Train these variants only, e.g. alpha=2. May be given several times.",
+            help="Limit the experiment to this variant, e.g. alpha=2. May be repeated.",
         ),
     ] = [],
-    readout: Annotated[
+    probe_data: Annotated[
         str | None,
         typer.Option(
-            "--readout",
+            "--probe-data",
             metavar="DATA",
-            help="Fit readouts on these labeled data. [default: what is trained on]",
+            help="Labeled data to fit probes on. [default: the training data]",
         ),
     ] = None,
     tests: Annotated[
@@ -57,7 +62,7 @@ def command(
         typer.Option(
             "--test",
             metavar="NAME=DATA",
-            help="Test the readout on this too, which has the same classes. Repeatable.",
+            help="Another test set with the same classes. May be repeated.",
         ),
     ] = [],
     transfers: Annotated[
@@ -65,30 +70,34 @@ def command(
         typer.Option(
             "--transfer",
             metavar="NAME=TRAIN:TEST",
-            help="Fit a readout on TRAIN and test it on TEST, e.g. photos and sketches. "
-            "Repeatable.",
+            help="Fit a probe on TRAIN and test it on TEST, e.g. photos and sketches. "
+            "May be repeated.",
         ),
     ] = [],
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for result and plot. [default: reproduce/CLAIM]"),
+        typer.Option("--out", help="Folder for the result and plot. [default: reproduce/CLAIM]"),
     ] = None,
     cache: Annotated[
         Path | None,
         typer.Option(
-            "--cache", help="Where trainings are kept. [default: trainings in the cache folder]"
+            "--cache",
+            help="Folder in which trainings are stored. [default: trainings in the cache folder]",
         ),
     ] = None,
     json: JsonOption = None,
 ) -> None:
     """Run a claim of the papers as an experiment: train, measure, compare, plot.
 
-    Every variant is trained with every seed. A training is kept, shared between claims, and never
-    done twice; the same command goes on after an interruption.
+    Every variant is trained with every seed. Trainings are stored, shared between claims, and
+    never repeated; after an interruption, the same command continues.
 
     Example: `unshortcut reproduce negatives-alpha --seeds 3`
     """
-    from unshortcut.reproduction import all_claims, reproduce
+    if claim is not None:
+        typer.echo(f"Reproducing {claim}: {seeds} seeds at the {scale} scale", err=True)
+    from unshortcut.reproduction.claim import all_claims
+    from unshortcut.reproduction.run import reproduce
     from unshortcut.result import RESULT_FILE
 
     if claim is None:
@@ -102,11 +111,11 @@ def command(
         data,
         recipe=recipe,
         seeds=seeds,
-        scale=scale,  # type: ignore[arg-type]  # checked by what it is given to
+        scale=scale,  # type: ignore[arg-type]  # checked by the function
         sets=sets,
         values={axis: text.split(",") for axis, text in _pairs(values, "--values AXIS=V,V")},
         only=only,
-        readout=readout,
+        probe_data=probe_data,
         tests=dict(_pairs(tests, "--test NAME=DATA")),
         transfers={name: _two(text) for name, text in _pairs(transfers, "--transfer NAME=A:B")},
         out=out,
@@ -123,13 +132,13 @@ def _pairs(given: list[str], form: str) -> list[tuple[str, str]]:
     for text in given:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
-            raise UsageError(f"{form} is what is wanted, got '{text}'")
+            raise UsageError(f"expected {form}, got '{text}'")
         pairs.append((name, value))
     return pairs
 
 
 def _two(text: str) -> tuple[str, str]:
-    fitted, colon, tested = text.partition(":")
-    if not fitted or not colon or not tested:
-        raise UsageError(f"--transfer wants NAME=TRAIN:TEST, got '{text}'")
-    return fitted, tested
+    train, colon, test = text.partition(":")
+    if not train or not colon or not test:
+        raise UsageError(f"expected --transfer NAME=TRAIN:TEST, got '{text}'")
+    return train, test

@@ -7,6 +7,8 @@ import typer
 
 from unshortcut.cli.options import DataOption, RecipeArgument, SetOption
 
+GROUP = "Train"
+
 
 def command(
     recipe: RecipeArgument,

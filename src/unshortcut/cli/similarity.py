@@ -16,6 +16,8 @@ from unshortcut.cli.options import (
     preprocessing,
 )
 
+GROUP = "Evaluate"
+
 _SPACES = {
     "embedding": "Space: embedding, encoder and head together, where the runs' loss works.",
     "features": "Space: features, the encoder's output. Those of an encoder that ends in a ReLU "

@@ -10,6 +10,8 @@ from rich.table import Table
 
 from unshortcut.cli.options import DataOption, JsonOption
 
+GROUP = "Evaluate"
+
 if TYPE_CHECKING:
     from unshortcut.probes.probe import Score
     from unshortcut.spaces.reliance import SpaceReliance

@@ -7,17 +7,23 @@ import typer
 from unshortcut.cli import _build_options as options
 from unshortcut.cli.options import JsonOption
 
+GROUP = "Data"
 
+
+@options.with_shared_help
 def command(
     source: options.SourceArgument,
     destination: options.DestinationArgument,
-    size: Annotated[int, typer.Option("--size", min=1, help="Side of the textures.")] = 224,
+    size: Annotated[
+        int, typer.Option("--size", min=1, help="Side of the textures in pixels.")
+    ] = 224,
     patch: Annotated[
         int | None,
         typer.Option(
             "--patch",
             min=1,
-            help="Side of the patches. [default: 96, 48 or the whole image, the largest that fits]",
+            help="Side of the patches in pixels. [default: 96, 48 or the whole image, the largest "
+            "that fits]",
         ),
     ] = None,
     keep_originals: options.KeepOriginalsOption = False,
@@ -29,16 +35,13 @@ def command(
     address: options.AddressOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Copy a data set as textures: each image's grain, and nothing of its shapes.
+    """Copy a data set as textures, which keep the local structure of an image and lose its shapes.
 
-    Two patches of an image, its center and a random place, become a texture.
-
-    Shards become shards with all that belongs to a sample; everything else becomes a folder with
-    the same tree. Killed at any moment, the same command goes on, to the same files. Nothing of
-    SRC is changed. DST/unshortcut.json says how the copy was made and which images were unreadable.
+    A texture is synthesized from two patches of an image: its center and a random position.
 
     Example: `unshortcut texturize photos/ photos-texture/ --workers 8`
     """
+    typer.echo(f"Synthesizing textures of {source} into {destination}", err=True)
     from unshortcut.build.api import texturize
 
     made = texturize(
@@ -47,7 +50,7 @@ def command(
         size=size,
         patch=patch,
         keep_originals=keep_originals,
-        format=format,  # type: ignore[arg-type]  # checked by what it is given to
+        format=format,  # type: ignore[arg-type]  # checked by the function
         quality=quality,
         seed=seed,
         workers=workers,

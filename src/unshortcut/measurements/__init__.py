@@ -1,1 +1,5 @@
-"""The measurements of the audit, one a file; a file of this folder is found by being in it."""
+"""The measurements of the audit; one file or folder each."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""What measurements rest on: the models under audit, their images, estimates, plots and tables."""
+"""What measurements are built on: models under audit, images, estimates, plots and tables."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

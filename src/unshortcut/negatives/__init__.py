@@ -1,1 +1,5 @@
-"""One file a source of negatives; a file here is found by being here."""
+"""Sources of negatives for contrastive losses; one file each."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

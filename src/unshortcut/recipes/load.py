@@ -1,8 +1,7 @@
-"""Recipes out of YAML files, with inheritance and single settings from the command line."""
+"""Loading recipes from YAML files, with inheritance (`extends`) and `key=value` changes."""
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,17 @@ import yaml
 from unshortcut.errors import UsageError, unknown
 from unshortcut.parts import build
 from unshortcut.plain_yaml import PlainLoader, parse_set
+from unshortcut.recipes.catalog import recipe_path
 from unshortcut.recipes.schema import Recipe
 
 MAX_BYTES = 1 << 20
 
 AnyRecipe = str | Path | Mapping[str, Any] | Recipe
-"""The name of a recipe, a YAML file, a mapping, or the recipe itself."""
-
-
-def recipe_names() -> list[str]:
-    """Names of the recipes that come with the package."""
-    return sorted(
-        entry.name.removesuffix(".yaml")
-        for entry in files("unshortcut.recipes").iterdir()
-        if entry.name.endswith(".yaml")
-    )
+"""The name of a recipe, the path of a YAML file, a mapping, or a `Recipe`."""
 
 
 def load_recipe(recipe: AnyRecipe, sets: Iterable[str] = ()) -> Recipe:
-    """A validated recipe by name, from a YAML file or a mapping; `sets` are `key=value` changes."""
+    """Load and validate a recipe; `sets` are changes such as `schedule.epochs=20`."""
     sets = list(sets)
     if isinstance(recipe, Recipe):
         if not sets:
@@ -45,17 +36,17 @@ def load_recipe(recipe: AnyRecipe, sets: Iterable[str] = ()) -> Recipe:
 
 
 def read_recipe(recipe: str | Path) -> dict[str, Any]:
-    """The values of a recipe as written, with what it extends merged in."""
+    """The values that a recipe states, merged into those of the recipe that it extends."""
     return _inherit(*_read(recipe))
 
 
 def to_mapping(recipe: Recipe) -> dict[str, Any]:
-    """The whole recipe as plain values, every default spelled out."""
+    """The recipe as a mapping of plain values, with all defaults."""
     return recipe.model_dump(mode="json")
 
 
 def to_yaml(recipe: Recipe) -> str:
-    """The whole recipe as YAML, every default spelled out."""
+    """The recipe as YAML, with all defaults."""
     return yaml.safe_dump(to_mapping(recipe), sort_keys=False, allow_unicode=True)
 
 
@@ -68,10 +59,7 @@ def _read(recipe: str | Path) -> tuple[dict[str, Any], tuple[str, ...]]:
             raise UsageError(f"'{path}' is too large for a recipe")
         return _parse(path.read_text(encoding="utf-8", errors="replace"), str(path)), (str(path),)
     name = str(recipe)
-    if name not in recipe_names():
-        raise unknown("recipe", name, recipe_names())
-    text = files("unshortcut.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
-    return _parse(text, name), (name,)
+    return _parse(recipe_path(name).read_text(encoding="utf-8"), name), (name,)
 
 
 def _parse(text: str, where: str) -> dict[str, Any]:
@@ -92,15 +80,15 @@ def _inherit(values: dict[str, Any], chain: tuple[str, ...]) -> dict[str, Any]:
     if base in chain:
         raise UsageError(f"recipe '{chain[-1]}' extends itself through '{base}'")
     base_values, _ = _read(str(base))
-    base_values.pop("paper", None)  # a row of a paper is one recipe's alone
+    base_values.pop("paper", None)  # a row of a paper belongs to one recipe only
     return _merge(_inherit(base_values, (*chain, str(base))), values)
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Mappings are merged key by key, unless they name another part; all else is replaced.
+    """Merge mappings key by key; other values are replaced.
 
-    The settings of one part mean nothing to another; data are no part, only named. The spaces of a
-    method are replaced as a whole: who names some wants no others.
+    A mapping that names another part replaces the old one, because the settings of one part mean
+    nothing to another (`data` has a name and is no part). `spaces` are replaced as a whole.
     """
     merged = dict(base)
     for key, value in over.items():
@@ -113,7 +101,7 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _assign(values: dict[str, Any], assignment: str) -> dict[str, Any]:
-    """`a.b.c=value`; an entry of a list is named by its position or by its own name."""
+    """Apply `a.b.c=value`; an entry of a list is addressed by its index or by its name."""
     ((path, value),) = parse_set(assignment).items()
     *parents, last = path.split(".")
     node: Any = values

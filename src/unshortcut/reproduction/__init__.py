@@ -1,7 +1,5 @@
-"""Claims of the papers as experiments that anyone can run: `unshortcut reproduce`."""
+"""Claims of the papers as experiments that anyone can run (`unshortcut reproduce`)."""
 
-from unshortcut.reproduction.claim import all_claims
-from unshortcut.reproduction.outcome import Reproduction
-from unshortcut.reproduction.run import reproduce
+import lazy_loader
 
-__all__ = ["Reproduction", "all_claims", "reproduce"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,29 +1,30 @@
-"""What a claim is: variants of a recipe, what is measured of them, and which effects it predicts.
+"""A claim: variants of a recipe, the measures taken of them, and the effects it predicts.
 
-A claim is found by being in `claims/`: a class with a `name`, which `unshortcut reproduce` takes.
+A class with a `name` in a file of `claims/` is found by `unshortcut reproduce`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import ClassVar, Literal
 
 from unshortcut.discovery import find, find_all
 from unshortcut.errors import UsageError, unknown
-from unshortcut.recipes.load import AnyRecipe
+from unshortcut.recipes.load import AnyRecipe, read_recipe
 from unshortcut.reproduction.effects import Effect
 from unshortcut.reproduction.measure import Measure
 
 Scale = Literal["small", "paper"]
-"""`small`: two cores, minutes a training; `paper`: the paper's data and sizes."""
+"""`small`: minutes per training on two cores; `paper`: the data and sizes of the paper."""
 
 _PACKAGE = "unshortcut.reproduction.claims"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that is varied: its values, and the changes to a recipe that a value stands for."""
+    """Something that is varied: its values, and the changes to a recipe that each value means."""
 
     name: str
     values: tuple[str, ...]
@@ -31,18 +32,18 @@ class Axis:
 
 
 def setting(name: str, key: str, values: Iterable[object]) -> Axis:
-    """The axis of one key of the recipe."""
+    """An axis that varies one key of the recipe."""
     return Axis(name, tuple(map(str, values)), lambda value: (f"{key}={value}",))
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One place on every axis: a recipe with changes."""
+    """One value on every axis: a recipe with changes."""
 
     values: Mapping[str, str]
-    """By axis."""
+    """Value by axis."""
     changes: tuple[str, ...]
-    """`key=value`."""
+    """Changes to the recipe, `key=value`."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -50,72 +51,72 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """`queue=128 alpha=2`."""
+        """The name of the variant, e.g. `queue=128 alpha=2`."""
         return " ".join(self.parts)
 
 
 @dataclass(frozen=True)
-class Column:
-    """A measure that people are shown."""
+class MeasureColumn:
+    """A measure that is shown in the tables and plots."""
 
     measure: str
     title: str
     paper: str | None = None
-    """What the paper measured in its place."""
+    """What the paper measured instead."""
     digits: int = 1
     """Decimal places of a mean; a difference is given one more."""
 
 
 class Claim(ABC):
-    """One claim of a paper as an experiment; every variant is trained with every seed."""
+    """A claim of a paper as an experiment; every variant is trained with every seed."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     """One line."""
     where: ClassVar[str]
-    """Its place in the papers."""
+    """Where the paper makes the claim."""
     recipes: ClassVar[Mapping[Scale, str]]
-    """What is varied; where recipes are compared, that of the first row."""
+    """The recipe that is varied; for a comparison of recipes, that of the first row."""
     x: ClassVar[str]
-    """The axis that the plot runs along; other axes are lines of their own."""
-    columns: ClassVar[tuple[Column, ...]]
+    """The horizontal axis of the plot; values of the other axes become lines."""
+    columns: ClassVar[tuple[MeasureColumn, ...]]
     measures: ClassVar[tuple[Measure, ...]]
     notes: ClassVar[tuple[str, ...]] = ()
-    """What a reader of the result must know."""
+    """Remarks that are printed with the result."""
 
     @abstractmethod
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        """What is varied: every combination of values is a variant."""
+        """The axes; every combination of their values is a variant."""
 
     @abstractmethod
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
-        """What is predicted of these variants; those that need others are left out by the caller.
+        """The predicted effects.
 
-        Of a measure that the data do not allow, too.
+        The caller drops effects that need other variants, or measures that the data do not allow.
         """
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        """The paper's metrics of a variant by measure, where it prints them."""
+        """The metrics that the paper prints for a variant, by measure."""
         return {}
 
     def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
-        """What the changes of a variant are made to: the recipe that is varied.
+        """The recipe that the changes of a variant are applied to.
 
-        A claim that compares recipes gives that of the variant, for the same data as `base`.
+        A claim that compares recipes returns the recipe of the variant for the data of `base`.
         """
         return base
 
     def read(self, variant: Variant, metrics: Mapping[str, float]) -> Mapping[str, float]:
-        """The metrics of a variant, by measure, out of all that were measured of its training.
+        """Select the metrics of a variant, by measure, from all metrics of its training.
 
-        Variants that differ in nothing but what is read of it share a training.
+        Variants that differ only in the metrics selected here share a training.
         """
         return metrics
 
     def variants(
         self, scale: Scale, values: Mapping[str, Sequence[str]] | None = None
     ) -> list[Variant]:
-        """All variants; `values` replaces those of an axis."""
+        """All variants; `values` replaces the values of axes."""
         values = values or {}
         axes = self.axes(scale)
         for name in values:
@@ -124,30 +125,37 @@ class Claim(ABC):
         chosen = [values.get(axis.name, axis.values) for axis in axes]
         return [
             Variant(
-                {axis.name: value for axis, value in zip(axes, place, strict=True)},
+                {axis.name: value for axis, value in zip(axes, combination, strict=True)},
                 tuple(
                     change
-                    for axis, value in zip(axes, place, strict=True)
+                    for axis, value in zip(axes, combination, strict=True)
                     for change in axis.changes(value)
                 ),
             )
-            for place in product(*chosen)
+            for combination in product(*chosen)
         ]
 
 
+@cache
+def paper_metrics(recipe: str) -> Mapping[str, float]:
+    """The metrics that the paper prints for the row of a recipe; they stand in the recipe alone."""
+    row: Mapping[str, Mapping[str, float]] = read_recipe(recipe).get("paper") or {}
+    return row.get("metrics", {})
+
+
 def all_claims() -> dict[str, Claim]:
-    """All claims by name."""
+    """All claims, by name."""
     found = find_all(_PACKAGE, Claim)  # type: ignore[type-abstract]
     return {name: found[name]() for name in sorted(found)}
 
 
-def claim_named(name: str) -> Claim:
-    """The claim of a name, or a `UsageError` that gives the nearest known one."""
+def get_claim(name: str) -> Claim:
+    """The claim of this name, or a `UsageError` that suggests the nearest one."""
     return find(_PACKAGE, Claim, name, "claim")()  # type: ignore[type-abstract]
 
 
-def keep_only(variants: Sequence[Variant], only: Sequence[str]) -> list[Variant]:
-    """The variants of a label, or with one of its parts: `alpha=2`, `queue=128 alpha=2`."""
+def select_variants(variants: Sequence[Variant], only: Sequence[str]) -> list[Variant]:
+    """The variants with one of these labels (`queue=128 alpha=2`) or parts of it (`alpha=2`)."""
     known = {name for variant in variants for name in (variant.label, *variant.parts)}
     for name in only:
         if name not in known:

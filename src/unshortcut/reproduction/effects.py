@@ -1,22 +1,22 @@
-"""Effects that a claim predicts: paired over seeds, with a 95 % interval and a verdict in words.
+"""Effects that a claim predicts: paired over seeds, with a 95 % interval and a verdict.
 
-A seed is one pair: all variants share its data order and first weights. An effect is a contrast,
-a weighted sum of the variants' metrics, taken for each seed; its interval is Student's t over the
-seeds. What a verdict means:
+Variants are paired by seed, because they share its data order and initial weights. An effect is a
+contrast, a weighted sum of the metrics of variants, computed for each seed; its interval is
+Student's t over the seeds. Verdicts on a predicted sign:
 
-- *appears*: the interval lies on the predicted side of 0, or of what counts as nothing;
+- *appears*: the interval lies on the predicted side of 0 (or of a stated threshold);
 - *reversed*: it lies on the other side;
-- *does not appear*: it contains 0, so these seeds do not tell.
+- *does not appear*: it contains 0, so these seeds do not decide.
 
-Where equality is claimed, a margin in points says how much worse still counts as equal:
+Verdicts on predicted equality, where a margin in points says how much worse still counts as equal:
 
-- *exceeds*: the interval lies above 0; *matches*: above minus the margin;
-- *falls short*: below 0, and not within the margin; *undecided*: too wide to tell.
+- *exceeds*: the interval lies above 0; *matches*: it lies above minus the margin;
+- *falls short*: it lies below 0 and not within the margin; *undecided*: it is too wide.
 
-Where nothing is predicted, a difference is *higher*, *lower* or *not told apart*. One seed has no
+Without a prediction, a difference is *higher*, *lower* or *not told apart*. One seed has no
 interval: *one seed, as predicted* or *one seed, against the prediction*.
 
-Every interval is for its own effect: among twenty, one of 95 % misses by chance.
+Intervals are not corrected for multiple comparisons: about one in twenty misses by chance.
 """
 
 import statistics
@@ -27,35 +27,35 @@ from typing import Any, Literal, Protocol
 from unshortcut.intervals import t_half_width
 
 EQUAL = 2.0
-"""Points of accuracy that count as nothing where equality is claimed; set before any training."""
+"""Margin in points of accuracy where equality is claimed; set before any training."""
 
 Sign = Literal[-1, 1]
-Figures = Mapping[str, Sequence[Mapping[str, float]]]
-"""By variant: for each seed, in the same order for all variants, metrics by measure."""
-PaperFigures = Mapping[str, Mapping[str, float]]
-"""By variant: the paper's metrics by measure, where it prints them."""
+MetricsBySeed = Mapping[str, Sequence[Mapping[str, float]]]
+"""By variant, one mapping per seed (in the same order for all variants): metrics by measure."""
+PaperMetrics = Mapping[str, Mapping[str, float]]
+"""By variant: the metrics that the paper prints, by measure."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """An effect as it was found."""
+class EffectResult:
+    """An estimated effect with its interval and verdict."""
 
     what: str
     measure: str
     values: tuple[float, ...]
-    """One a seed."""
+    """One value per seed."""
     interval: tuple[float, float] | None
     """None for one seed."""
     verdict: str
     paper: float | None = None
-    """The same contrast of the paper's metrics."""
+    """The same contrast computed from the metrics of the paper."""
 
     @property
     def mean(self) -> float:
         return statistics.fmean(self.values)
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain values for JSON."""
         return {
             "effect": self.what,
             "measure": self.measure,
@@ -68,40 +68,40 @@ class Finding:
 
 
 class Effect(Protocol):
-    """What a claim may predict."""
+    """An effect that a claim predicts."""
 
     @property
     def measure(self) -> str: ...
 
     @property
     def variants(self) -> Iterable[str]:
-        """Those whose metrics it needs."""
+        """Labels of the variants whose metrics are needed."""
         ...
 
-    def find(self, metrics: Figures, paper: PaperFigures) -> Finding: ...
+    def find(self, metrics: MetricsBySeed, paper: PaperMetrics) -> EffectResult: ...
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """A weighted sum of the variants' metrics whose sign is predicted."""
+class LinearContrast:
+    """A weighted sum of the metrics of variants, with a predicted sign or equality."""
 
     what: str
     measure: str
     weights: Mapping[str, float]
-    """By variant."""
+    """Weight by variant."""
     predicted: Sign | None = None
     margin: float | None = None
-    """Where equality is predicted: how much below 0 counts as equal, in the measure's units."""
+    """If equality is predicted: how far below 0 still counts as equal, in units of the measure."""
     beyond: float = 0.0
-    """Where a sign is predicted: how far from 0 still counts as nothing, in the same units."""
+    """If a sign is predicted: the threshold that must be exceeded, in units of the measure."""
     paper: float | None = None
-    """The paper's value, where it is not the contrast of the same variants."""
+    """The value of the paper, if it is not the contrast of the same variants."""
 
     @property
     def variants(self) -> Iterable[str]:
         return self.weights
 
-    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
+    def find(self, metrics: MetricsBySeed, paper: PaperMetrics) -> EffectResult:
         seeds = len(next(iter(metrics.values())))
         values = tuple(
             sum(weight * metrics[v][seed][self.measure] for v, weight in self.weights.items())
@@ -109,7 +109,7 @@ class Contrast:
         )
         interval = t_interval(values)
         verdict = self._verdict(statistics.fmean(values), interval)
-        return Finding(self.what, self.measure, values, interval, verdict, self._paper(paper))
+        return EffectResult(self.what, self.measure, values, interval, verdict, self._paper(paper))
 
     def _verdict(self, mean: float, interval: tuple[float, float] | None) -> str:
         if self.margin is not None:
@@ -118,7 +118,7 @@ class Contrast:
             return direction(interval)
         return sign(self.predicted, mean, interval, self.beyond)
 
-    def _paper(self, paper: PaperFigures) -> float | None:
+    def _paper(self, paper: PaperMetrics) -> float | None:
         if self.paper is not None:
             return self.paper
         if not all(self.measure in paper[variant] for variant in self.weights):
@@ -128,9 +128,9 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Peak:
-    """The highest mean lies at another variant than the base.
+    """The highest mean is that of another variant than the base.
 
-    It looks at the best of several, so its interval is that of a choice after the fact.
+    The best variant is chosen after the fact, and the interval does not account for that.
     """
 
     measure: str
@@ -141,7 +141,7 @@ class Peak:
     def variants(self) -> Iterable[str]:
         return (self.base, *self.others)
 
-    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
+    def find(self, metrics: MetricsBySeed, paper: PaperMetrics) -> EffectResult:
         means = {
             variant: statistics.fmean(one[self.measure] for one in metrics[variant])
             for variant in self.variants
@@ -157,7 +157,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class WonBack:
-    """A variant wins back more than half of what was lost from a full one."""
+    """A variant wins back more than half of the loss from `full` to `lost`."""
 
     measure: str
     full: str
@@ -168,11 +168,11 @@ class WonBack:
     def variants(self) -> Iterable[str]:
         return (self.full, self.lost, self.variant)
 
-    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
+    def find(self, metrics: MetricsBySeed, paper: PaperMetrics) -> EffectResult:
         loss = difference(self.measure, self.full, self.lost, 1).find(metrics, paper)
         gain = difference(self.measure, self.variant, self.lost, 1).find(metrics, paper)
         half = {self.variant: 1.0, self.full: -0.5, self.lost: -0.5}
-        found = Contrast("won back minus half of the loss", self.measure, half, 1)
+        found = LinearContrast("won back minus half of the loss", self.measure, half, 1)
         finding = found.find(metrics, paper)
         if loss.verdict not in ("appears", _one_seed(True)):
             return replace(finding, verdict="does not apply: the loss does not appear")
@@ -188,26 +188,26 @@ def difference(
     *,
     beyond: float = 0.0,
     paper: float | None = None,
-) -> Contrast:
-    """One variant minus another."""
+) -> LinearContrast:
+    """The difference between two variants."""
     weights = {first: 1.0, second: -1.0}
     what = f"{first} - {second}"
-    return Contrast(what, measure, weights, predicted, beyond=beyond, paper=paper)
+    return LinearContrast(what, measure, weights, predicted, beyond=beyond, paper=paper)
 
 
-def holds(measure: str, first: str, second: str, margin: float = EQUAL) -> Contrast:
-    """One variant is not worse than another."""
-    return Contrast(f"{first} - {second}", measure, {first: 1.0, second: -1.0}, margin=margin)
+def not_worse(measure: str, first: str, second: str, margin: float = EQUAL) -> LinearContrast:
+    """One variant is at most `margin` worse than another."""
+    return LinearContrast(f"{first} - {second}", measure, {first: 1.0, second: -1.0}, margin=margin)
 
 
 def slope(
-    what: str, measure: str, places: Mapping[str, float], predicted: Sign | None = None
-) -> Contrast:
-    """The least-squares slope over the variants' places on an axis."""
-    center = statistics.fmean(places.values())
-    spread = sum((place - center) ** 2 for place in places.values())
-    weights = {variant: (place - center) / spread for variant, place in places.items()}
-    return Contrast(what, measure, weights, predicted)
+    what: str, measure: str, positions: Mapping[str, float], predicted: Sign | None = None
+) -> LinearContrast:
+    """The least-squares slope over the positions of the variants on an axis."""
+    center = statistics.fmean(positions.values())
+    scatter = sum((position - center) ** 2 for position in positions.values())
+    weights = {variant: (position - center) / scatter for variant, position in positions.items()}
+    return LinearContrast(what, measure, weights, predicted)
 
 
 def t_interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -219,7 +219,7 @@ def t_interval(values: Sequence[float]) -> tuple[float, float] | None:
 def sign(
     predicted: Sign, mean: float, interval: tuple[float, float] | None, beyond: float = 0.0
 ) -> str:
-    """The verdict on a predicted sign, where up to `beyond` counts as nothing."""
+    """The verdict on a predicted sign, for an effect that must exceed `beyond`."""
     if interval is None:
         return _one_seed(mean * predicted > beyond)
     low, high = sorted(predicted * end for end in interval)
@@ -229,7 +229,7 @@ def sign(
 
 
 def equality(mean: float, interval: tuple[float, float] | None, margin: float) -> str:
-    """The verdict on "not worse"."""
+    """The verdict on predicted equality."""
     if interval is None:
         return _one_seed(mean > -margin)
     low, high = interval
@@ -239,7 +239,7 @@ def equality(mean: float, interval: tuple[float, float] | None, margin: float) -
 
 
 def direction(interval: tuple[float, float] | None) -> str:
-    """The verdict where nothing is predicted."""
+    """The verdict if nothing is predicted."""
     if interval is None:
         return "one seed"
     low, high = interval

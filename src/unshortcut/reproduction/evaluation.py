@@ -1,4 +1,4 @@
-"""What the encoders of an experiment are measured on: labeled images, and sets to test on."""
+"""The data that the encoders of an experiment are evaluated on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,38 +14,38 @@ from unshortcut.probes.run import Data
 from unshortcut.reproduction.textures import textures_of
 
 SHAPES_SPLITS = ("test", "conflict", "sketch", "silhouette", "texture", "stylized")
-"""The splits of `shapes` that its encoders are tested on."""
+"""Splits of `shapes` that serve as test sets."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Data to measure on, opened when a measurement asks for them."""
+    """Data for the measures, opened on first use."""
 
     data: str | ImageSource
-    """What is trained on; readouts are fitted on it, unless there are other data for them."""
+    """The training data; probes are fitted on them too, unless `probe_data` are given."""
     more_tests: Mapping[str, Data] = field(default_factory=dict)
-    """Further test sets with the same classes, by name, or others in place of the usual ones."""
+    """Test sets with the same classes, by name, in addition to the usual ones or in their place."""
     transfer_data: Mapping[str, tuple[Data, Data]] = field(default_factory=dict)
-    """By name: data that a readout is fitted on, and data that it is tested on."""
-    readout: Data | None = None
-    """Labeled data that readouts are fitted on, where those that are trained on are not such."""
+    """By name: data to fit a probe on, and data to test it on."""
+    probe_data: Data | None = None
+    """Labeled data to fit probes on, if the training data have no labels."""
     console: Console = field(default_factory=lambda: Console(stderr=True))
 
     @cached_property
     def train(self) -> ImageSource:
-        """What readouts are fitted on."""
+        """The images that probes are fitted on."""
         return open_data(self._labeled)
 
     @property
     def _labeled(self) -> Data:
-        return self.data if self.readout is None else self.readout
+        return self.data if self.probe_data is None else self.probe_data
 
     @cached_property
     def tests(self) -> dict[str, ImageSource]:
         """Test sets by name.
 
-        Of `shapes` its splits; of other data `test` (the split `test`, or else `val`) and
-        `texture`, a part of it that is texturized here; and whatever was given.
+        For `shapes`, its splits; for other data, `test` (the split `test`, else `val`) and
+        `texture`, textures synthesized from a part of it; and the test sets that were given.
         """
         given = {name: open_data(spec) for name, spec in self.more_tests.items()}
         if isinstance(self.train, Shapes):

@@ -1,56 +1,59 @@
-"""Working through the trainings of an experiment, one at a time, beside other commands."""
+"""Running the trainings of an experiment one at a time, possibly next to other commands."""
 
 import math
+import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console
 
 from unshortcut.errors import InterruptedRunError
+from unshortcut.files import try_lock
 from unshortcut.reproduction.claim import Scale
 from unshortcut.reproduction.identity import require_same
-from unshortcut.reproduction.lock import locked
-from unshortcut.reproduction.trainings import Training
+from unshortcut.reproduction.training_job import TrainingJob
 
-_HOW_LONG: dict[Scale, str] = {
+_DURATION: dict[Scale, str] = {
     "small": "a training takes a few minutes on two cores",
     "paper": "one of the paper's trainings took about 1.5 days on four GPUs",
 }
-_LOOK_AGAIN = 2.0
-"""Seconds between two looks at what another command is busy with."""
+_POLL_SECONDS = 2.0
+"""Pause between checks whether another command has finished."""
 
 
 @dataclass
 class Experiment:
-    """Trainings, each trained and measured once, by this command or by another."""
+    """Trainings that are each run and measured once, by this command or by another."""
 
-    trainings: Sequence[Training]
-    measure: Callable[[Training], dict[str, float]]
+    trainings: Sequence[TrainingJob]
+    measure: Callable[[TrainingJob], dict[str, float]]
     scale: Scale
     console: Console
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Of every training that is measured, by its key."""
+    """Metrics of every measured training, by its key."""
     trained: int = 0
-    """How many this command trained."""
+    """Number of trainings that this command ran."""
 
     def run(self) -> None:
-        """Do all of it; what another command is busy with comes last."""
+        """Run and measure all trainings; those that another command is running come last."""
         self._announce()
         pending = list({training.key: training for training in self.trainings}.values())
-        told = False
+        waiting = False
         while pending:
             busy = [training for training in pending if not self._done(training)]
             if len(busy) == len(pending):
-                if not told:
-                    self._say(f"waiting for another command that works on {busy[0].title}")
-                told = True
-                time.sleep(_LOOK_AGAIN)
+                if not waiting:
+                    self._say(f"waiting for another command that is running {busy[0].title}")
+                waiting = True
+                time.sleep(_POLL_SECONDS)
             pending = busy
 
-    def _done(self, training: Training) -> bool:
-        """Train and measure; False where another command is at it."""
+    def _done(self, training: TrainingJob) -> bool:
+        """Train and measure; False if another command is running this training."""
         with locked(training.folder) as ours:
             if not ours:
                 return False
@@ -61,7 +64,7 @@ class Experiment:
             self.metrics[training.key] = self.measure(training)
         return True
 
-    def _train(self, training: Training) -> None:
+    def _train(self, training: TrainingJob) -> None:
         number = 1 + self.trainings.index(training)
         self._say(f"training {number} of {len(self.trainings)}: {training.title}")
         try:
@@ -69,7 +72,7 @@ class Experiment:
         except InterruptedRunError as stopped:
             raise InterruptedRunError(
                 f"stopped in training {number} of {len(self.trainings)}; its state is saved, and "
-                "the same command goes on from there",
+                "the same command continues from there",
                 stopped.exit_status - 128,
             ) from None
         self.trained += 1
@@ -82,7 +85,7 @@ class Experiment:
             return
         self._say(
             f"{len(self.trainings)} trainings, {missing} of them still to do; "
-            f"{_HOW_LONG[self.scale]}{self._left()}"
+            f"{_DURATION[self.scale]}{self._left()}"
         )
 
     def _left(self) -> str:
@@ -96,5 +99,19 @@ class Experiment:
     def _missing(self) -> set[str]:
         return {training.key for training in self.trainings if not training.finished}
 
-    def _say(self, words: str) -> None:
-        self.console.print(words, highlight=False)
+    def _say(self, message: str) -> None:
+        self.console.print(message, highlight=False)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Lock a folder, which is created if needed, without waiting; False if it is locked already.
+
+    The lock ends with the context, or with the process.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield try_lock(descriptor)
+    finally:
+        os.close(descriptor)

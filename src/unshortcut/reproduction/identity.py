@@ -1,8 +1,8 @@
-"""Which training is which: a key of all that its weights depend on, the same for years.
+"""Keys of trainings: a digest of everything that the weights depend on.
 
-A setting that is at its default does not count, so a setting that the project gains later, with
-a default under which all stays as it was, changes no key. Should a default itself change, then
-`require_same` sees it: a run folder has every setting of its recipe spelled out.
+Settings at their default are left out of the key, so a new setting whose default changes nothing
+keeps all keys. If a default itself changes, `require_same` notices it, because a run folder holds
+the recipe with all of its settings.
 """
 
 import hashlib
@@ -25,47 +25,47 @@ _VERSION = 1  # raised when the same recipe and data would give other weights
 
 
 def training_key(recipe: Recipe, source: ImageSource) -> str:
-    """16 hex digits of everything that a training's weights depend on.
+    """16 hex digits that identify everything that the weights of a training depend on.
 
-    Keys of a recipe that change no weights do not count, nor does where the data lie: their
-    content does, and that of the copies that are trained on beside them.
+    Keys of the recipe that do not change the weights are left out, and so is the location of the
+    data; their content counts, and that of the copies that are used with them.
     """
     data = source if recipe.data.double is None else doubled(source, recipe.data.double)
     plan = recipe.view_plan()
     copies = [open_copy(where).fingerprint() for where in (*plan.copies(), *plan.beside())]
-    content = [_VERSION, _said(recipe), data.fingerprint(), copies]
+    content = [_VERSION, _stated(recipe), data.fingerprint(), copies]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def require_same(run: RunFolder, recipe: Recipe) -> None:
-    """Refuse a run under the key of a recipe that is another recipe's."""
+    """Raise `UsageError` if the stored run was trained with another recipe than this."""
     changed = differences(to_mapping(load_recipe(read_recipe(run.recipe))), to_mapping(recipe))
     if changed:
         key, (old, new) = next(iter(changed.items()))
         raise UsageError(
-            f"the kept training '{run.path.parent.name}' was made when the default of '{key}' was "
+            f"the training '{run.path.parent.name}' was made when the default of '{key}' was "
             f"{old!r}, not {new!r}; remove its folder to train again: {run.path.parent}"
         )
 
 
-def _said(value: Any, path: str = "") -> Any:
-    """What a recipe or a part of it says besides the defaults, as plain values."""
+def _stated(value: Any, path: str = "") -> Any:
+    """The settings of a recipe, or a part of it, that are not at their default, as plain values."""
     if isinstance(value, BaseModel) or is_dataclass(value):
-        said = {"name": value.name} if is_dataclass(value) and hasattr(value, "name") else {}
+        stated = {"name": value.name} if is_dataclass(value) and hasattr(value, "name") else {}
         for key, setting, default in _settings(value):
-            place = f"{path}{key}"
-            if place not in HARMLESS and setting != default:
-                said[key] = _said(setting, f"{place}.")
-        return said
+            full_key = f"{path}{key}"
+            if full_key not in HARMLESS and setting != default:
+                stated[key] = _stated(setting, f"{full_key}.")
+        return stated
     if isinstance(value, Mapping):
-        return {str(key): _said(entry) for key, entry in value.items()}
+        return {str(key): _stated(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_said(entry) for entry in value]
+        return [_stated(entry) for entry in value]
     return value
 
 
 def _settings(value: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Name, value and default of each setting."""
+    """The name, value and default of each setting."""
     if isinstance(value, BaseModel):
         for name, info in type(value).model_fields.items():
             yield name, getattr(value, name), info.get_default(call_default_factory=True)

@@ -1,4 +1,4 @@
-"""What a measurement is: it turns a trained run into metrics, which are kept beside the run."""
+"""A measure turns a trained run into metrics, which are stored next to the run."""
 
 import hashlib
 import json
@@ -9,36 +9,36 @@ from typing import Any, ClassVar
 
 from unshortcut.files import write_json
 from unshortcut.reproduction.evaluation import Evaluation
-from unshortcut.reproduction.trainings import Training
+from unshortcut.reproduction.training_job import TrainingJob
 
 
 class Measure(ABC):
-    """A frozen dataclass whose fields are its settings."""
+    """Base class of measures: frozen dataclasses whose fields are their settings."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
     """Raised when the same run and settings would give other metrics."""
     uses: ClassVar[tuple[str, ...]] = ()
-    """Which of the data that a user adds it looks at: `tests`, `transfers`."""
+    """Which data given by the user it uses: `tests`, `transfers`."""
 
     @abstractmethod
-    def depends(self, evaluation: Evaluation) -> dict[str, Any]:
-        """All that the metrics depend on besides the run, as plain values.
+    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
+        """Everything besides the run that the metrics depend on, as plain values.
 
-        Raises `UsageError` where the data do not allow the measurement; nothing is trained then.
+        Raises `UsageError` if the data do not allow the measure, before anything is trained.
         """
 
     @abstractmethod
-    def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
         """The metrics of a run."""
 
 
-def measured(
-    training: Training, measure: Measure, depends: Mapping[str, Any], evaluation: Evaluation
+def load_or_compute(
+    training: TrainingJob, measure: Measure, depends: Mapping[str, Any], evaluation: Evaluation
 ) -> dict[str, float]:
-    """The metrics of a finished training: taken now, or by an earlier command.
+    """The metrics of a finished training, from an earlier command or computed now.
 
-    `depends` is what `measure.depends(evaluation)` says, which takes a while on large data.
+    `depends` is the result of `measure.dependencies(evaluation)`, which is slow on large data.
     """
     key = {"version": measure.version, **depends}
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
@@ -47,7 +47,7 @@ def measured(
         known: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["metrics"]
         return known
     except (OSError, ValueError, KeyError):
-        metrics = measure.take(training.run.path, evaluation)
+        metrics = measure.compute(training.run.path, evaluation)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {"depends": key, "metrics": metrics})
     return metrics

@@ -1,43 +1,50 @@
-"""What came of a claim: every figure, and every effect that could be looked at."""
+"""The outcome of reproducing a claim: metrics, effects, and their `result.json`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from unshortcut.reproduction.asked import Asked
-from unshortcut.reproduction.claim import Claim, Column, Variant
-from unshortcut.reproduction.effects import Finding
-from unshortcut.reproduction.trainings import Training
+from unshortcut.files import write_json
+from unshortcut.reproduction.claim import Claim, MeasureColumn, Variant
+from unshortcut.reproduction.effects import EffectResult
+from unshortcut.reproduction.request import (
+    ReproductionRequest,
+    public_data_name,
+    public_recipe_name,
+)
+from unshortcut.reproduction.training_job import TrainingJob
+from unshortcut.result import commit, package_version
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A claim with the metrics of its variants."""
+    """A claim with the metrics of its variants and the effects found in them."""
 
     claim: Claim
-    asked: Asked
+    request: ReproductionRequest
     folder: Path
     """Holds `result.json` and `plot.png`."""
     variants: Sequence[Variant]
-    trainings: Sequence[Training]
+    trainings: Sequence[TrainingJob]
     metrics: dict[str, list[dict[str, float]]]
-    """By variant: for each seed, metrics by measure."""
+    """By variant, one mapping per seed: metrics by measure."""
     trained: int
-    """Trainings that were not there before."""
+    """Number of trainings that this command ran."""
 
     @cached_property
-    def columns(self) -> list[Column]:
-        """The claim's columns that were measured, then the data that the user added."""
+    def columns(self) -> list[MeasureColumn]:
+        """Columns of the claim that were measured, followed by the data that the user added."""
         measured = set.intersection(*(set(one) for seeds in self.metrics.values() for one in seeds))
         known = {column.measure for column in self.claim.columns}
-        given = [*self.asked.tests, *self.asked.transfers]
-        added = [Column(name, name) for name in given if name not in known]
+        given = [*self.request.tests, *self.request.transfers]
+        added = [MeasureColumn(name, name) for name in given if name not in known]
         return [column for column in (*self.claim.columns, *added) if column.measure in measured]
 
     @cached_property
-    def findings(self) -> list[Finding]:
-        """The effects that can be looked at with these variants and measures."""
+    def findings(self) -> list[EffectResult]:
+        """The effects that these variants and measures allow to estimate."""
         measured = {column.measure for column in self.columns}
         paper = {variant.label: self.claim.paper(variant.values) for variant in self.variants}
         return [
@@ -46,6 +53,37 @@ class Reproduction:
             if effect.measure in measured and self.metrics.keys() >= set(effect.variants)
         ]
 
-    def values(self, variant: Variant, column: Column) -> list[float]:
-        """The metrics of a variant, one a seed."""
+    def values(self, variant: Variant, column: MeasureColumn) -> list[float]:
+        """The values of a measure for a variant, one per seed."""
         return [one[column.measure] for one in self.metrics[variant.label]]
+
+    def write(self, path: Path) -> None:
+        """Write `result.json`, without host name and absolute paths, so that it can be shared."""
+        claim, request = self.claim, self.request
+        result: dict[str, Any] = {
+            "command": request.command(),
+            "version": package_version(),
+            "commit": commit(),
+            "trained_with": sorted({job.commit or "unknown" for job in self.trainings}),
+            "claim": claim.name,
+            "where": claim.where,
+            "scale": request.scale,
+            "data": public_data_name(request.data),
+            "recipe": public_recipe_name(request.recipe),
+            "seeds": list(range(request.seeds)),
+            "variants": {variant.label: self._variant(variant) for variant in self.variants},
+            "effects": [finding.to_dict() for finding in self.findings],
+            "notes": list(claim.notes),
+        }
+        write_json(path, result)
+
+    def _variant(self, variant: Variant) -> dict[str, Any]:
+        own = [job for job in self.trainings if job.variant == variant.label]
+        return {
+            "recipe": public_recipe_name(self.claim.recipe(variant, self.request.recipe)),
+            "changes": list(variant.changes),
+            "trainings": [job.key for job in own],
+            "seconds": [None if job.seconds is None else round(job.seconds, 1) for job in own],
+            "metrics": self.metrics[variant.label],
+            "paper": dict(self.claim.paper(variant.values)),
+        }

@@ -1,4 +1,4 @@
-"""The plot of a reproduction: a panel for each measure, ours, and one with the paper's numbers."""
+"""The plot of a reproduction: for each measure one panel with our results and one of the paper."""
 
 import math
 import statistics
@@ -10,24 +10,24 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from unshortcut.files import atomic_open
-from unshortcut.reproduction.claim import Claim, Column, Variant
+from unshortcut.reproduction.claim import Claim, MeasureColumn, Variant
 from unshortcut.reproduction.outcome import Reproduction
 
 _ACROSS = 4
-"""Panels in a row."""
+"""Panels per row."""
 _TICK_LETTERS = 30
-"""Letters that fit side by side under a panel."""
+"""Characters of tick labels that fit under a panel."""
 
 
 @dataclass(frozen=True)
 class _Point:
     x: str
     mean: float
-    spread: float
+    std: float
 
 
-def plot(outcome: Reproduction, path: Path) -> None:
-    """Write a PNG: our means with standard deviations over seeds; the paper's beside them."""
+def draw_plot(outcome: Reproduction, path: Path) -> None:
+    """Write a PNG with our means and standard deviations over seeds, and the paper's numbers."""
     x = outcome.claim.x
     panels: list[tuple[str, dict[str, list[_Point]], bool]] = []
     for column in outcome.columns:
@@ -48,17 +48,17 @@ def plot(outcome: Reproduction, path: Path) -> None:
     plt.close(figure)
 
 
-def _ours(outcome: Reproduction, column: Column) -> dict[str, list[_Point]]:
+def _ours(outcome: Reproduction, column: MeasureColumn) -> dict[str, list[_Point]]:
     lines: dict[str, list[_Point]] = {}
     for variant in outcome.variants:
         values = outcome.values(variant, column)
-        spread = statistics.stdev(values) if len(values) > 1 else 0.0
-        point = _Point(variant.values[outcome.claim.x], statistics.fmean(values), spread)
+        std = statistics.stdev(values) if len(values) > 1 else 0.0
+        point = _Point(variant.values[outcome.claim.x], statistics.fmean(values), std)
         lines.setdefault(_line(outcome.claim, variant), []).append(point)
     return lines
 
 
-def _theirs(claim: Claim, column: Column) -> dict[str, list[_Point]]:
+def _theirs(claim: Claim, column: MeasureColumn) -> dict[str, list[_Point]]:
     lines: dict[str, list[_Point]] = {}
     for variant in claim.variants("paper"):
         printed = claim.paper(variant.values).get(column.measure)
@@ -69,26 +69,26 @@ def _theirs(claim: Claim, column: Column) -> dict[str, list[_Point]]:
 
 
 def _line(claim: Claim, variant: Variant) -> str:
-    """The other axes than that of the plot: each of their places is a line."""
+    """The values of the other axes, which label a line."""
     return " ".join(f"{axis}={value}" for axis, value in variant.values.items() if axis != claim.x)
 
 
 def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: bool) -> None:
-    places = _places([point.x for points in lines.values() for point in points])
+    positions = _positions([point.x for points in lines.values() for point in points])
     for label, points in lines.items():
-        points = sorted(points, key=lambda point: places[point.x])
+        points = sorted(points, key=lambda point: positions[point.x])
         axis.errorbar(
-            [places[point.x] for point in points],
+            [positions[point.x] for point in points],
             [point.mean for point in points],
-            [point.spread for point in points] if ours else None,
+            [point.std for point in points] if ours else None,
             marker="o",
             markersize=4,
             linestyle="-" if ours else "--",
             capsize=3,
             label=label or None,
         )
-    slanted = {"rotation": 30, "ha": "right"} if len("".join(places)) > _TICK_LETTERS else {}
-    axis.set_xticks(list(places.values()), list(places), fontsize=8, **slanted)
+    slanted = {"rotation": 30, "ha": "right"} if len("".join(positions)) > _TICK_LETTERS else {}
+    axis.set_xticks(list(positions.values()), list(positions), fontsize=8, **slanted)
     axis.set_xlabel(x)
     axis.set_title(title, fontsize=9)
     axis.spines[["top", "right"]].set_visible(False)
@@ -96,13 +96,13 @@ def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: b
         axis.legend(frameon=False, fontsize=8)
 
 
-def _places(names: Sequence[str]) -> dict[str, float]:
-    """Where values lie on the axis: numbers by size, a wide range of them by ratio, words apart."""
+def _positions(names: Sequence[str]) -> dict[str, float]:
+    """Positions on the axis: numbers as they are, or log2 for a wide range; words evenly spaced."""
     distinct = list(dict.fromkeys(names))
     try:
         numbers = {name: float(name) for name in distinct}
     except ValueError:
-        return {name: float(place) for place, name in enumerate(distinct)}
+        return {name: float(index) for index, name in enumerate(distinct)}
     if min(numbers.values()) > 0 and max(numbers.values()) / min(numbers.values()) >= 4:
         return {name: math.log2(number) for name, number in numbers.items()}
     return numbers

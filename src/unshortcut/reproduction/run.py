@@ -1,4 +1,4 @@
-"""Reproducing a claim: every variant with every seed is trained once, measured and compared."""
+"""Reproducing a claim: train every variant with every seed, measure, and compare."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,17 +15,16 @@ from unshortcut.plain_yaml import parse_set
 from unshortcut.probes.run import Data
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import Recipe
-from unshortcut.reproduction.asked import Asked
-from unshortcut.reproduction.claim import Claim, Scale, Variant, claim_named, keep_only
+from unshortcut.reproduction.claim import Claim, Scale, Variant, get_claim, select_variants
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.experiment import Experiment
 from unshortcut.reproduction.identity import training_key
-from unshortcut.reproduction.measure import measured
+from unshortcut.reproduction.measure import load_or_compute
 from unshortcut.reproduction.outcome import Reproduction
-from unshortcut.reproduction.plot import plot
-from unshortcut.reproduction.record import write_record
+from unshortcut.reproduction.plot import draw_plot
+from unshortcut.reproduction.request import ReproductionRequest
 from unshortcut.reproduction.tables import print_tables
-from unshortcut.reproduction.trainings import Training
+from unshortcut.reproduction.training_job import TrainingJob
 from unshortcut.result import RESULT_FILE
 
 PLOT_FILE = "plot.png"
@@ -41,40 +40,42 @@ def reproduce(
     sets: Sequence[str] = (),
     values: Mapping[str, Sequence[str]] | None = None,
     only: Sequence[str] = (),
-    readout: Data | None = None,
+    probe_data: Data | None = None,
     tests: Mapping[str, Data] | None = None,
     transfers: Mapping[str, tuple[Data, Data]] | None = None,
     out: str | Path | None = None,
     cache: str | Path | None = None,
     console: Console | None = None,
 ) -> Reproduction:
-    """Train, measure and compare the variants of a claim; what is there already is used again.
+    """Train, measure and compare the variants of a claim; earlier trainings are reused.
 
     Args:
-        claim: the name of a claim, or a claim of your own.
-        data: what is trained on, and what readouts are fitted on; by default the recipe's own.
-        recipe: what is varied, in place of the claim's own recipe; where a claim compares recipes,
-            that of its first row, and the others are those for the same data.
-        seeds: how often every variant is trained, with the seeds 0, 1, and so on.
-        scale: `small`, or `paper` for the paper's own data and sizes.
-        sets: changes to the recipe of all variants, `key=value`.
-        values: other values of an axis, e.g. `{"alpha": ["0", "4"]}`.
-        only: labels of variants, or parts of them, to which the experiment is limited.
-        readout: labeled data that readouts are fitted on, where `data` are not such.
-        tests: further test sets with the same classes, by name; or others for the usual names.
-        transfers: by name, data to fit a readout on and data to test it on.
-        out: the folder for `result.json` and the plot, `reproduce/CLAIM` by default.
-        cache: where trainings are kept, `trainings` in the user's cache folder by default.
+        claim: Name of a claim, or a `Claim`.
+        data: Training data, on which probes are fitted too. Default: the data of the recipe.
+        recipe: Recipe to vary instead of the claim's own. For a claim that compares recipes, that
+            of its first row; the other rows use the recipes for the same data.
+        seeds: Number of trainings per variant, with the seeds 0, 1, and so on.
+        scale: `small`, or `paper` for the data and sizes of the paper.
+        sets: Changes to the recipes of all variants, `key=value`.
+        values: Other values of an axis, e.g. `{"alpha": ["0", "4"]}`.
+        only: Labels of variants, or parts of labels, to which the experiment is limited.
+        probe_data: Labeled data to fit probes on, if `data` have no labels.
+        tests: Test sets with the same classes, by name, in addition to the usual ones or in their
+            place.
+        transfers: By name, data to fit a probe on and data to test it on.
+        out: Folder for `result.json` and the plot. Default: `reproduce/CLAIM`.
+        cache: Folder in which trainings are stored. Default: `trainings` in the cache folder.
+        console: Where progress is printed. Default: standard error.
     """
     console = console or Console(stderr=True)
-    chosen = claim if isinstance(claim, Claim) else claim_named(claim)
+    chosen = claim if isinstance(claim, Claim) else get_claim(claim)
     if scale not in get_args(Scale):
         raise unknown("scale", scale, get_args(Scale))
     if seeds < 1:
         raise UsageError(f"seeds must be at least 1, not {seeds}")
     tests, transfers = dict(tests or {}), dict(transfers or {})
     _check_used(chosen, {"tests": tests, "transfers": transfers})
-    variants = keep_only(chosen.variants(scale, values), only)
+    variants = select_variants(chosen.variants(scale, values), only)
     _check_sets(sets, variants)
     recipe = recipe if recipe is not None else chosen.recipes[scale]
     recipes = {v.label: load_recipe(chosen.recipe(v, recipe), sets) for v in variants}
@@ -82,20 +83,20 @@ def reproduce(
     if spec is None:
         raise UsageError("the recipe names no data; say which with --data")
     spec = spec if isinstance(spec, ImageSource) else str(spec)
-    asked = Asked(
+    request = ReproductionRequest(
         chosen.name, spec, seeds, scale, recipe, tuple(sets), values or {}, tuple(only),
-        readout, tests, transfers,
+        probe_data, tests, transfers,
     )  # fmt: skip
     root = Path(cache) if cache is not None else cache_folder() / "trainings"
     trainings = _trainings(recipes, variants, seeds, spec, root)
-    evaluation = Evaluation(spec, tests, transfers, readout, console)
-    # Now: what is wrong with the data is to be found before any training.
-    depends = {measure: measure.depends(evaluation) for measure in chosen.measures}
+    evaluation = Evaluation(spec, tests, transfers, probe_data, console)
+    # Problems with the data should be found before any training.
+    dependencies = {measure: measure.dependencies(evaluation) for measure in chosen.measures}
 
-    def measure_all(training: Training) -> dict[str, float]:
+    def measure_all(training: TrainingJob) -> dict[str, float]:
         found: dict[str, float] = {}
-        for measure, on in depends.items():
-            found |= measured(training, measure, on, evaluation)
+        for measure, on in dependencies.items():
+            found |= load_or_compute(training, measure, on, evaluation)
         return found
 
     experiment = Experiment(_distinct(trainings), measure_all, scale, console)
@@ -106,11 +107,13 @@ def reproduce(
         metrics[variant.label].append(dict(found))
     folder = Path(out) if out is not None else Path("reproduce") / chosen.name
     folder.mkdir(parents=True, exist_ok=True)
-    outcome = Reproduction(chosen, asked, folder, variants, trainings, metrics, experiment.trained)
-    plot(outcome, folder / PLOT_FILE)
-    write_record(outcome, folder / RESULT_FILE)
+    outcome = Reproduction(
+        chosen, request, folder, variants, trainings, metrics, experiment.trained
+    )
+    draw_plot(outcome, folder / PLOT_FILE)
+    outcome.write(folder / RESULT_FILE)
     print_tables(outcome)
-    console.print(f"Result and plot lie in {folder}", highlight=False)
+    console.print(f"wrote {folder / RESULT_FILE} and {folder / PLOT_FILE}", highlight=False)
     return outcome
 
 
@@ -120,10 +123,10 @@ def _trainings(
     seeds: int,
     data: str | ImageSource,
     root: Path,
-) -> list[Training]:
-    """Every variant with every seed; seed by seed, so that what is done can be compared.
+) -> list[TrainingJob]:
+    """Every variant with every seed, seed by seed, so that finished ones can be compared.
 
-    `recipes` are by the label of the variant.
+    `recipes` holds the recipe of each variant by its label.
     """
     source = open_data(data)
     made = []
@@ -131,13 +134,15 @@ def _trainings(
         for variant in variants:
             changes = [*variant.changes, f"seed={seed}"]
             recipe = load_recipe(recipes[variant.label], changes)
-            made.append(Training(variant.label, recipe, data, root / training_key(recipe, source)))
+            made.append(
+                TrainingJob(variant.label, recipe, data, root / training_key(recipe, source))
+            )
     return made
 
 
-def _distinct(trainings: Sequence[Training]) -> list[Training]:
-    """Each training once, named after the first of its variants."""
-    shared: dict[str, list[Training]] = {}
+def _distinct(trainings: Sequence[TrainingJob]) -> list[TrainingJob]:
+    """Each distinct training once, named after the first of its variants."""
+    shared: dict[str, list[TrainingJob]] = {}
     for training in trainings:
         shared.setdefault(training.key, []).append(training)
     return [
@@ -147,14 +152,16 @@ def _distinct(trainings: Sequence[Training]) -> list[Training]:
 
 
 def _check_sets(sets: Sequence[str], variants: Sequence[Variant]) -> None:
-    """Refuse changes that the experiment makes itself."""
+    """Refuse changes to keys that the experiment varies itself."""
     varied = {
         key for variant in variants for change in variant.changes for key in parse_set(change)
     }
     for change in sets:
         for key in parse_set(change):
             if key == "seed":
-                raise UsageError("--set seed: the seeds are 0, 1, and so on; --seeds says how many")
+                raise UsageError(
+                    "--set seed: the seeds are 0, 1, and so on; --seeds gives their number"
+                )
             if key in varied:
                 raise UsageError(
                     f"--set {key}: the claim varies it itself; --values gives other values"
@@ -162,8 +169,8 @@ def _check_sets(sets: Sequence[str], variants: Sequence[Variant]) -> None:
 
 
 def _check_used(claim: Claim, given: Mapping[str, Mapping[str, object]]) -> None:
-    """Refuse data that no measure of the claim would look at."""
+    """Refuse data that no measure of the claim uses."""
     used = {name for measure in claim.measures for name in measure.uses}
     for name, data in given.items():
         if data and name not in used:
-            raise UsageError(f"{claim.name} does not look at {name}")
+            raise UsageError(f"{claim.name} does not use {name}")

@@ -1,4 +1,4 @@
-"""The tables of a reproduction for people: metrics beside the paper's, effects with verdicts."""
+"""Tables of a reproduction: metrics next to those of the paper, and effects with verdicts."""
 
 import statistics
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from rich.table import Table
 from unshortcut.reproduction.outcome import Reproduction
 
 _WIDE = 160
-"""Characters of a line where there is no terminal to say how many fit."""
+"""Width in characters if the output is not a terminal."""
 
 
 def print_tables(outcome: Reproduction) -> None:
@@ -17,28 +17,28 @@ def print_tables(outcome: Reproduction) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDE)
-    console.print(_figures(outcome))
+    console.print(_metrics(outcome))
     if outcome.findings:
         console.print(_effects(outcome))
     for note in outcome.claim.notes:
         console.print(note, highlight=False)
 
 
-def _figures(outcome: Reproduction) -> Table:
-    claim, seeds = outcome.claim, outcome.asked.seeds
-    spread = f"mean ± standard deviation of {seeds} seeds" if seeds > 1 else "one seed"
-    table = Table("variant", title=f"{claim.name} ({claim.where}), {spread}")
+def _metrics(outcome: Reproduction) -> Table:
+    claim, seeds = outcome.claim, outcome.request.seeds
+    statistic = f"mean ± standard deviation of {seeds} seeds" if seeds > 1 else "one seed"
+    table = Table("variant", title=f"{claim.name} ({claim.where}), {statistic}")
     paper = {variant.label: claim.paper(variant.values) for variant in outcome.variants}
-    beside = {measure for printed in paper.values() for measure in printed}
+    in_paper = {measure for printed in paper.values() for measure in printed}
     for column in outcome.columns:
         table.add_column(column.title, justify="right")
-        if column.measure in beside:
+        if column.measure in in_paper:
             table.add_column(f"paper: {column.paper}", justify="right", style="dim")
     for variant in outcome.variants:
         cells = []
         for column in outcome.columns:
             cells.append(_cell(outcome.values(variant, column), column.digits))
-            if column.measure in beside:
+            if column.measure in in_paper:
                 printed = paper[variant.label].get(column.measure)
                 cells.append("" if printed is None else f"{printed:g}")
         table.add_row(variant.label, *cells)
@@ -46,7 +46,7 @@ def _figures(outcome: Reproduction) -> Table:
 
 
 def _effects(outcome: Reproduction) -> Table:
-    """A block for each measure."""
+    """One block of rows per measure."""
     columns = {column.measure: column for column in outcome.columns}
     table = Table("measure", "effect", title="effects, paired over seeds")
     for title in ("ours", "95 % interval", "paper"):
@@ -57,14 +57,14 @@ def _effects(outcome: Reproduction) -> Table:
         column = columns[finding.measure]
         if before not in (None, column):
             table.add_section()
-        places = column.digits + 1
-        ends = [f"{end:+.{places}f}" for end in finding.interval or ()]
+        digits = column.digits + 1
+        ends = [f"{end:+.{digits}f}" for end in finding.interval or ()]
         table.add_row(
             column.title if before != column else "",
             finding.what,
-            f"{finding.mean:+.{places}f}",
+            f"{finding.mean:+.{digits}f}",
             " to ".join(ends),
-            "" if finding.paper is None else f"{finding.paper:+.{places}f}",
+            "" if finding.paper is None else f"{finding.paper:+.{digits}f}",
             finding.verdict,
         )
         before = column
@@ -73,5 +73,5 @@ def _effects(outcome: Reproduction) -> Table:
 
 def _cell(values: Sequence[float], digits: int) -> str:
     mean = statistics.fmean(values)
-    spread = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{mean:.{digits}f}{spread}"
+    deviation = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean:.{digits}f}{deviation}"

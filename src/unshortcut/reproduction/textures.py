@@ -1,4 +1,4 @@
-"""Texture-only images of a test set, made once and kept: what is left when shapes are gone."""
+"""Textures synthesized from the images of a test set, which keep nothing of their shapes."""
 
 import hashlib
 import zipfile
@@ -18,14 +18,14 @@ from unshortcut.progress import bar
 from unshortcut.randomness import generator
 
 IMAGES = 500
-"""Texturized images of a test set: synthesis is slow, and this many tell a few points apart."""
+"""Number of textures per test set: synthesis is slow, and this resolves a few points."""
 SIDE, PATCH = 224, 96
-"""Sides of a texture and of its example patches (NSN, 2.2); of smaller images in proportion."""
+"""Sides of a texture and of its patches (NSN, section 2.2), scaled down for smaller images."""
 _VERSION = 1  # raised when the same images would give other textures
 
 
 class Textures(ImageSource):
-    """Texture images in memory, with the labels of the images that they were made of."""
+    """Textures in memory, with the labels of the images that they were synthesized from."""
 
     def __init__(self, origin: ImageSource, indices: NDArray[np.int64], arrays: ImageArray) -> None:
         self.origin = origin
@@ -51,7 +51,7 @@ class Textures(ImageSource):
 
 
 def textures_of(source: ImageSource, console: Console, *, count: int = IMAGES) -> Textures:
-    """Textures of up to `count` images, as many of each class; kept in the cache folder.
+    """Textures of up to `count` images, balanced over classes; stored in the cache folder.
 
     Images that cannot be read are left out.
     """
@@ -70,7 +70,7 @@ def textures_of(source: ImageSource, console: Console, *, count: int = IMAGES) -
 
 
 def stratified(labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Positions of about `count` images in ascending order, drawn evenly from the classes."""
+    """Sorted indices of about `count` images, sampled evenly from the classes."""
     present = np.unique(labels)
     share = max(1, count // len(present))
     rng = generator("textures", "choice")
@@ -82,11 +82,11 @@ def _make(
     source: ImageSource, indices: NDArray[np.int64], console: Console
 ) -> tuple[NDArray[np.int64], ImageArray]:
     made: dict[int, ImageArray] = {}
-    with bar(console, "textures of the test images", unit="images") as tell:
-        for place, index in enumerate(indices.tolist()):
+    with bar(console, "textures of the test images", unit="images") as advance:
+        for done, index in enumerate(indices.tolist(), start=1):
             with suppress(BadImageError):
                 made[index] = _texture(source, index)
-            tell(place + 1, len(indices))
+            advance(done, len(indices))
     if not made:
         raise UsageError("none of the test images can be read")
     return np.array(list(made), dtype=np.int64), np.stack(list(made.values()))

@@ -1,1 +1,5 @@
-"""From a recipe to a trained, exported encoder; exact resume."""
+"""Pretraining from a recipe: the run folder, checkpoints, exact resume and export."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

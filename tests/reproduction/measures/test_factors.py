@@ -7,8 +7,8 @@ import pytest
 from tests.reproduction.measures.oracles import EVALUATION, knows_color, knows_turn, model_of
 from unshortcut.data.shapes import Shapes
 from unshortcut.reproduction.evaluation import Evaluation
-from unshortcut.reproduction.measures import factors as module
-from unshortcut.reproduction.measures.factors import Factors
+from unshortcut.reproduction.measures import tasks as module
+from unshortcut.reproduction.measures.tasks import FactorsMeasure
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ def test_a_factor_is_told_by_an_encoder_that_knows_it_and_by_no_other(
     knows: object, known: str, unknown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "load_model", lambda run: model_of(knows))  # type: ignore[arg-type]
-    found = Factors(seeds=1).take(Path("nowhere"), EVALUATION)
+    found = FactorsMeasure(seeds=1).compute(Path("nowhere"), EVALUATION)
     assert set(found) == {"rotation", "color", "position"}
     assert found[known] == 100
     assert found[unknown] < 40 and found["position"] < 40
@@ -33,12 +33,12 @@ def test_photographs_have_a_turn_and_no_other_factor(tmp_path: Path) -> None:
             path = tmp_path / split / f"class{index}" / "one.png"
             path.parent.mkdir(parents=True)
             Image.fromarray(Shapes("train", size=24).image(index).pixels()).save(path)
-    (task,) = Factors().depends(Evaluation(str(tmp_path)))["tasks"]
+    (task,) = FactorsMeasure().dependencies(Evaluation(str(tmp_path)))["tasks"]
     assert task["kind"] == "rotation" and list(task["tests"]) == ["rotation"]
 
 
 def test_other_test_images_are_another_measurement() -> None:
     tests = {**EVALUATION.more_tests, "test": Shapes("test", size=24, count=121)}
     other = Evaluation(EVALUATION.data, tests)
-    assert Factors().depends(EVALUATION) == Factors().depends(EVALUATION)
-    assert Factors().depends(EVALUATION) != Factors().depends(other)
+    assert FactorsMeasure().dependencies(EVALUATION) == FactorsMeasure().dependencies(EVALUATION)
+    assert FactorsMeasure().dependencies(EVALUATION) != FactorsMeasure().dependencies(other)

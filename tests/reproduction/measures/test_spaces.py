@@ -8,7 +8,7 @@ from tests.reproduction.measures.oracles import EVALUATION, knows_color, knows_t
 from tests.small import TINY_RECIPE
 from unshortcut.recipes.load import load_recipe, to_yaml
 from unshortcut.reproduction.measures import spaces as module
-from unshortcut.reproduction.measures.spaces import Spaces, of_subset
+from unshortcut.reproduction.measures.spaces import SpacesMeasure, of_subset
 from unshortcut.training.folder import RunFolder
 
 LOOC = {
@@ -30,7 +30,7 @@ def test_a_task_is_served_by_the_subsets_that_have_its_space(
 ) -> None:
     oracle = model_of(knows_color, knows_turn, spaces=("color", "rotation"))
     monkeypatch.setattr(module, "load_spaces", lambda run: oracle)
-    found = Spaces(seeds=1).take(run_of(LOOC, tmp_path), EVALUATION)
+    found = SpacesMeasure(seeds=1).compute(run_of(LOOC, tmp_path), EVALUATION)
     assert found["color@color"] == found["rotation@rotation"] == 100
     assert found["color@all"] == found["rotation@all"] == 100
     assert found["color@rotation"] < 40 and found["rotation@color"] < 40
@@ -38,7 +38,7 @@ def test_a_task_is_served_by_the_subsets_that_have_its_space(
 
 
 def test_a_run_without_spaces_has_none_of_the_figures(tmp_path: Path) -> None:
-    assert Spaces().take(run_of(TINY_RECIPE, tmp_path), EVALUATION) == {}
+    assert SpacesMeasure().compute(run_of(TINY_RECIPE, tmp_path), EVALUATION) == {}
 
 
 def test_the_figures_of_a_subset_go_by_the_task() -> None:

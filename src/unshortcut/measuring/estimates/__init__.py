@@ -1,1 +1,1 @@
-"""Figures with their intervals."""
+"""Estimates with their intervals."""

@@ -1,1 +1,1 @@
-"""What is under audit: models that decide, the images that they are asked about, their classes."""
+"""Models under audit, the images they are shown, and the classes they decide between."""

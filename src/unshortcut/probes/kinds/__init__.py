@@ -1,1 +1,1 @@
-"""One file a kind of probe; a file here is found by being here."""
+"""Kinds of probes: one file each, found by being in this folder."""

@@ -1,15 +1,16 @@
-"""What the claims on non-semantic negatives share: recipes, keys, columns. Equal trainings are one.
+"""Recipes, keys and columns that the claims on non-semantic negatives (NSN) share.
 
-The paper is NSN: Ge et al., Robust Contrastive Learning Using Negative Samples with Diminished
-Semantics, 2021.
+NSN is Ge et al., Robust Contrastive Learning Using Negative Samples with Diminished Semantics,
+2021. Claims with equal trainings share them.
 """
 
 from collections.abc import Mapping
 
-from unshortcut.reproduction.claim import Axis, Column, Scale, setting
+from unshortcut.errors import UsageError
+from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, paper_metrics, setting
 from unshortcut.reproduction.measure import Measure
-from unshortcut.reproduction.measures.readout import Readout
-from unshortcut.reproduction.measures.transfer import Transfer
+from unshortcut.reproduction.measures.linear_probe import LinearProbeMeasure
+from unshortcut.reproduction.measures.tasks import TransferMeasure
 
 MOCO: Mapping[Scale, str] = {
     "small": "moco-v2-patch-shapes",
@@ -17,30 +18,63 @@ MOCO: Mapping[Scale, str] = {
 }
 """MoCo-v2 with patch negatives."""
 PATCH_ALPHA: Mapping[Scale, float] = {"small": 3, "paper": 2}
-"""The papers' alpha, and the one of the small recipe, which was chosen on drawings of another seed:
-with so small a bank and encoder, 2 moves nothing yet and 5 is too much."""
+"""Alpha of the paper and of the small recipe, which was chosen on drawings of another seed: with
+such a small queue and encoder, 2 has no effect yet and 5 is too much."""
 ALPHA = "method.negatives.patch.alpha"
+ALPHA_NOTE = "On shapes alpha is 3; the numbers of the paper next to it are for its alpha of 2."
 
-TEST = Column("test", "test", "ImageNet-100")
-SKETCH = Column("sketch", "sketch", "ImageNet-Sketch")
-SILHOUETTE = Column("silhouette", "silhouette")
-STYLIZED = Column("stylized", "stylized", "Stylized-ImageNet")
-SHAPE_BIAS = Column("shape_bias", "shape bias")
-TEXTURE = Column("texture", "texture only")
+TEST = MeasureColumn("test", "test", "ImageNet-100")
+SKETCH = MeasureColumn("sketch", "sketch", "ImageNet-Sketch")
+SILHOUETTE = MeasureColumn("silhouette", "silhouette")
+STYLIZED = MeasureColumn("stylized", "stylized", "Stylized-ImageNet")
+SHAPE_BIAS = MeasureColumn("shape_bias", "shape bias")
+TEXTURE = MeasureColumn("texture", "texture only")
 COLUMNS = (TEST, SKETCH, SILHOUETTE, STYLIZED, TEXTURE, SHAPE_BIAS)
 
-ACCURACIES: tuple[Measure, ...] = (Readout(), Transfer())
+ACCURACIES: tuple[Measure, ...] = (LinearProbeMeasure(), TransferMeasure())
+_PAPER_KEYS = {
+    "test": "imagenet100_top1",
+    "sketch": "imagenet_sketch",
+    "stylized": "stylized_imagenet",
+}
+
+USUAL_PATCH = "16-72"
+"""Range of the patch size d in the tables of the paper, and the default of the recipes."""
+_SIDE: dict[Scale, int] = {"small": 64, "paper": 224}
+PATCH_NOTE = (
+    "Ranges of the patch size are given in pixels of a 224-pixel view (NSN, C.3); at the small "
+    f"scale they are multiplied by {_SIDE['small']} / {_SIDE['paper']}."
+)
 
 
 def alphas(*values: float) -> Axis:
-    """The axis of alpha; 0 is without patch negatives."""
+    """The axis of alpha; 0 means no patch negatives."""
     return setting("alpha", ALPHA, values)
 
 
 def patch_alpha(values: Mapping[str, str]) -> str:
-    """The alpha of the papers' tables that stands beside a variant's: for 3 also 2, see above."""
-    usual = float(values["alpha"]) in PATCH_ALPHA.values()
-    return "2" if usual else values["alpha"]
+    """The alpha of the paper that a variant is compared with: 2 for both `PATCH_ALPHA`."""
+    return "2" if float(values["alpha"]) in PATCH_ALPHA.values() else values["alpha"]
 
 
-ALPHA_NOTE = "On shapes alpha is 3; the paper's metrics beside it are those of its alpha 2."
+def printed(recipe: str | None, *measures: str) -> dict[str, float]:
+    """The metrics that the paper prints for a recipe: these measures, or all columns."""
+    metrics = {} if recipe is None else paper_metrics(recipe)
+    keys = {measure: _PAPER_KEYS[measure] for measure in measures or _PAPER_KEYS}
+    return {measure: metrics[key] for measure, key in keys.items() if key in metrics}
+
+
+def patch_bounds(patch_range: str) -> tuple[int, int]:
+    """`16-72` as two numbers."""
+    low, dash, high = patch_range.partition("-")
+    if not dash or not low.isdigit() or not high.isdigit() or not 1 <= int(low) <= int(high):
+        raise UsageError(f"a range of patch sizes looks like {USUAL_PATCH}, not '{patch_range}'")
+    return int(low), int(high)
+
+
+def patch_changes(patch_range: str, scale: Scale) -> tuple[str, ...]:
+    """The changes to a recipe that a range of patch sizes means."""
+    if patch_range == USUAL_PATCH:
+        return ()
+    low, high = (max(1, round(d * _SIDE[scale] / 224)) for d in patch_bounds(patch_range))
+    return (f"method.negatives.patch.patch=[{low},{high}]",)

@@ -3,28 +3,29 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Column, Scale, Variant
-from unshortcut.reproduction.claims._looc import SMALL_NOTE, TEST, Rows, methods
+from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claims._looc import SMALL_NOTE, TEST, RecipeComparison, methods
 from unshortcut.reproduction.effects import Effect, difference
 
 
-class LoocAddOne(Rows):
-    """A space for color or for rotation, by both ways to make its key; and MoCo."""
+class LoocAddOne(RecipeComparison):
+    """A space for color or for rotation, with both kinds of views for its key, and MoCo."""
 
     name: ClassVar[str] = "looc-add-one"
-    summary: ClassVar[str] = "views that add one augmentation teach less than those that leave one"
+    summary: ClassVar[str] = (
+        "views that add one augmentation teach less than views that leave one out"
+    )
     where: ClassVar[str] = "leave-one-out contrastive learning, table E.1"
-    columns: ClassVar[tuple[Column, ...]] = (
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (
         TEST,
-        Column("rotation", "rotation"),
-        Column("color", "color"),
+        MeasureColumn("rotation", "rotation"),
+        MeasureColumn("color", "color"),
     )
     notes: ClassVar[tuple[str, ...]] = (
         SMALL_NOTE,
-        "Add-one has no other keys as negatives, because its query and they lack the same: so the "
-        "two ways differ in that too.",
-        "Table E.1 has accuracy on ImageNet-100 alone; nothing is predicted of rotation and of "
-        "color.",
+        "Add-one does not use the other keys as negatives, because they lack the same augmentation "
+        "as its query, so the two strategies differ in that too.",
+        "Table E.1 only has accuracy on ImageNet-100; nothing is predicted for rotation and color.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:

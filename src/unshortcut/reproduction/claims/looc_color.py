@@ -1,13 +1,20 @@
-"""A task that needs color loses under jitter, and is kept by LooC's space for it (LooC, 4)."""
+"""Color jitter hurts a task that needs color, and LooC's color space keeps it (LooC, section 4)."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Column, Scale, Variant
-from unshortcut.reproduction.claims._looc import COLOR, MEASURES, SMALL_NOTE, TEST, Rows, methods
-from unshortcut.reproduction.effects import EQUAL, Effect, WonBack, difference, holds
+from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claims._looc import (
+    COLOR,
+    MEASURES,
+    SMALL_NOTE,
+    TEST,
+    RecipeComparison,
+    methods,
+)
+from unshortcut.reproduction.effects import EQUAL, Effect, WonBack, difference, not_worse
 from unshortcut.reproduction.measure import Measure
-from unshortcut.reproduction.measures.spaces import Spaces
+from unshortcut.reproduction.measures.spaces import SpacesMeasure
 
 _MOCO = "method=moco"
 _NO_JITTER = "method=moco-no-jitter"
@@ -16,20 +23,22 @@ _INVARIANT = f"{_LOOC}:invariant"
 _SPACE = f"{_LOOC}:color"
 
 
-class LoocColor(Rows):
-    """MoCo with and without jitter, and LooC with a space for color: its backbone, its spaces."""
+class LoocColor(RecipeComparison):
+    """MoCo with and without jitter, and the backbone and spaces of LooC with a space for color."""
 
     name: ClassVar[str] = "looc-color"
-    summary: ClassVar[str] = "jitter costs MoCo what it knew of color; LooC's color space keeps it"
+    summary: ClassVar[str] = (
+        "color jitter removes color from MoCo's features; LooC's color space keeps it"
+    )
     where: ClassVar[str] = "leave-one-out contrastive learning, table 2"
-    columns: ClassVar[tuple[Column, ...]] = (COLOR, TEST)
-    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, Spaces())
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (COLOR, TEST)
+    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, SpacesMeasure())
     notes: ClassVar[tuple[str, ...]] = (
         SMALL_NOTE,
-        "Color: the hue of the object, a label of shapes. The paper has no task of color alone; "
-        "beside ours stands iNat-1k, where it finds color preserved. A space is the hidden "
-        "layer of its head, which is wider than the backbone; the invariant one is as wide. "
-        f"Accuracy on classes holds where the interval lies above -{EQUAL:g} points.",
+        "Color is the hue of the object, a label of shapes. The paper has no task that is only "
+        "about color; ours stands next to iNat-1k, where it finds color preserved. A space is the "
+        "hidden layer of its head, which is wider than the backbone; the invariant space has the "
+        f"same width. Class accuracy is kept if the interval lies above -{EQUAL:g} points.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
@@ -43,5 +52,5 @@ class LoocColor(Rows):
             difference("color", _SPACE, _INVARIANT, 1),
             difference("color", _LOOC, _MOCO, 1),
             WonBack("color", _NO_JITTER, _MOCO, _SPACE),
-            holds("test", _LOOC, _MOCO),
+            not_worse("test", _LOOC, _MOCO),
         ]

@@ -1,4 +1,4 @@
-"""Tasks differ in which spaces they prefer (LooC, table 5)."""
+"""Tasks differ in the embedding spaces that suit them (LooC, table 5)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -6,18 +6,17 @@ from typing import ClassVar
 from unshortcut.errors import UsageError, unknown
 from unshortcut.methods.looc import INVARIANT, LooCSettings
 from unshortcut.recipes.load import AnyRecipe, load_recipe
-from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
+from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, paper_metrics
 from unshortcut.reproduction.claims._looc import (
     COLOR,
     PRINTED,
     ROTATION,
     SMALL_NOTE,
     TEST,
-    paper_figures,
 )
 from unshortcut.reproduction.effects import Effect, Peak, difference
 from unshortcut.reproduction.measure import Measure
-from unshortcut.reproduction.measures.spaces import ALL, Spaces, of_subset, subset_name
+from unshortcut.reproduction.measures.spaces import ALL, SpacesMeasure, of_subset, subset_name
 from unshortcut.spaces.subsets import subsets_of
 
 _BETTER: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -39,44 +38,44 @@ _BETTER: Mapping[str, tuple[tuple[str, str], ...]] = {
         (ALL, INVARIANT),
     ),
 }
-"""By task: subsets, each with one that does worse."""
+"""By task: pairs of subsets, the first of which is predicted to do better."""
 
 
 class LoocSpaces(Claim):
-    """One training of LooC++ a seed, read out through every subset of its spaces."""
+    """One training of LooC++ per seed, probed on every subset of its spaces."""
 
     name: ClassVar[str] = "looc-spaces"
-    summary: ClassVar[str] = "tasks differ in which spaces of LooC++ they prefer"
+    summary: ClassVar[str] = "tasks differ in the spaces of LooC++ that suit them"
     where: ClassVar[str] = "leave-one-out contrastive learning, table 5"
     recipes: ClassVar[Mapping[Scale, str]] = {
         "small": "looc-pp-color-rotation-shapes",
         "paper": "looc-pp-color-rotation-texture-imagenet100",
     }
     x: ClassVar[str] = "spaces"
-    columns: ClassVar[tuple[Column, ...]] = (
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (
         TEST,
-        Column("conflict", "conflict, shape"),
+        MeasureColumn("conflict", "conflict, shape"),
         COLOR,
         ROTATION,
-        Column("position", "position"),
+        MeasureColumn("position", "position"),
     )
-    measures: ClassVar[tuple[Measure, ...]] = (Spaces(),)
+    measures: ClassVar[tuple[Measure, ...]] = (SpacesMeasure(),)
     notes: ClassVar[tuple[str, ...]] = (
         SMALL_NOTE,
-        "All variants are one training, read out through different spaces; what the best of them "
-        "gains over the invariant space is chosen after the fact. The paper's `all` has a space "
-        "for texture besides; beside color stands iNat-1k. Nothing is predicted of conflicting "
-        "cues and of the position, for which no space is made.",
+        "All variants are one training, probed on different spaces; the best of them is chosen "
+        "after the fact. The paper's `all` also has a space for texture; color stands next to "
+        "iNat-1k. Nothing is predicted for conflicting cues and for the position, which have no "
+        "space of their own.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
         return (Axis("spaces", tuple(_subsets(self.recipes[scale])), lambda value: ()),)
 
     def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
-        """The same for all; refused where it has no such spaces."""
-        known, asked = _subsets(base), variant.values["spaces"]
-        if asked not in known:
-            raise unknown("subset of the recipe's spaces", asked, known)
+        """The same recipe for all variants; refused if it has no such spaces."""
+        known, subset = _subsets(base), variant.values["spaces"]
+        if subset not in known:
+            raise unknown("subset of the recipe's spaces", subset, known)
         return base
 
     def read(self, variant: Variant, metrics: Mapping[str, float]) -> Mapping[str, float]:
@@ -84,9 +83,9 @@ class LoocSpaces(Claim):
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
         spaces = values["spaces"]
-        before = "" if spaces == ALL else f"{spaces.replace('+', '_')}_"
-        metrics = paper_figures(self.recipes["paper"])
-        keys = {measure: f"{before}{figure}" for measure, figure in PRINTED.items()}
+        prefix = "" if spaces == ALL else f"{spaces.replace('+', '_')}_"
+        metrics = paper_metrics(self.recipes["paper"])
+        keys = {measure: f"{prefix}{metric}" for measure, metric in PRINTED.items()}
         return {measure: metrics[key] for measure, key in keys.items() if key in metrics}
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
@@ -111,7 +110,7 @@ def _label(subset: str) -> str:
 
 
 def _subsets(recipe: AnyRecipe) -> list[str]:
-    """The names of all subsets of a recipe's spaces."""
+    """The names of all subsets of the spaces of a recipe."""
     settings = load_recipe(recipe).method
     if not isinstance(settings, LooCSettings):
         raise UsageError(

@@ -1,25 +1,25 @@
-"""A random negative ruins BYOL, a patch negative does not (NSN, table 7)."""
+"""A random negative ruins BYOL, and a patch negative does not (NSN, table 7)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant, setting
-from unshortcut.reproduction.claims._negatives import ACCURACIES, ALPHA, COLUMNS
-from unshortcut.reproduction.effects import EQUAL, Effect, difference, holds
+from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, setting
+from unshortcut.reproduction.claims._negatives import ACCURACIES, ALPHA, COLUMNS, printed
+from unshortcut.reproduction.effects import EQUAL, Effect, difference, not_worse
 from unshortcut.reproduction.measure import Measure
 
 _WEIGHT = "0.05"
 _TABLE_7 = {
-    ("0", "0"): {"test": 78.76, "sketch": 35.84, "stylized": 15.01},
-    (_WEIGHT, "0"): {"test": 78.81, "sketch": 36.76, "stylized": 15.52},
-    ("0", _WEIGHT): {"test": 57.22, "sketch": 19.11, "stylized": 6.74},
-    (_WEIGHT, _WEIGHT): {"test": 57.24, "sketch": 20.11, "stylized": 6.60},
+    ("0", "0"): "byol-imagenet100",
+    (_WEIGHT, "0"): "byol-patch-imagenet100",
+    ("0", _WEIGHT): "byol-regular-imagenet100",
+    (_WEIGHT, _WEIGHT): "byol-patch-regular-imagenet100",
 }
-"""By the weights of the patch and of the regular negative."""
+"""The recipe of a row by the weights of the patch negative and of the regular negative."""
 
 
 class NegativesByol(Claim):
-    """BYOL with no negative, with one of its own patches, with one of another image, with both."""
+    """BYOL without negatives, with a patch negative, with a random other image, and with both."""
 
     name: ClassVar[str] = "negatives-byol"
     summary: ClassVar[str] = "a regular random negative ruins BYOL; a patch negative does not"
@@ -29,13 +29,13 @@ class NegativesByol(Claim):
         "paper": "byol-patch-regular-imagenet100",
     }
     x: ClassVar[str] = "patch"
-    columns: ClassVar[tuple[Column, ...]] = COLUMNS
+    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
     measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
     notes: ClassVar[tuple[str, ...]] = (
         "The paper does not state the weight of the regular negative; here it is that of the patch "
-        f"negative. BYOL is not ruined where the interval lies above -{EQUAL:g} points, and "
-        "ruined where it lies below. Of the "
-        "paper's table three columns stand beside ours; the others are other data sets.",
+        f"negative. BYOL counts as ruined if the interval lies below -{EQUAL:g} points, and as not "
+        "ruined if it lies above. Three columns of the paper's table stand next to ours; the "
+        "others are other data sets.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
@@ -44,7 +44,7 @@ class NegativesByol(Claim):
         return regular, setting("patch", ALPHA, values)
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        return _TABLE_7.get((values["patch"], values["regular"]), {})
+        return printed(_TABLE_7.get((values["patch"], values["regular"])))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         plain = "regular=0 patch=0"
@@ -56,6 +56,6 @@ class NegativesByol(Claim):
             found.append(
                 difference("test", variant.label, plain, -1, beyond=EQUAL)
                 if ruined
-                else holds("test", variant.label, plain)
+                else not_worse("test", variant.label, plain)
             )
         return found

@@ -1,10 +1,10 @@
-"""With patch negatives a small memory bank does (NSN, metrics 4 and 5)."""
+"""With patch negatives, a small memory bank is enough (NSN, figures 4 and 5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant, setting
+from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, setting
 from unshortcut.reproduction.claims._negatives import (
     ACCURACIES,
     ALPHA_NOTE,
@@ -13,24 +13,26 @@ from unshortcut.reproduction.claims._negatives import (
     PATCH_ALPHA,
     alphas,
     patch_alpha,
+    printed,
 )
 from unshortcut.reproduction.effects import (
     EQUAL,
-    Contrast,
     Effect,
-    Figures,
-    Finding,
-    PaperFigures,
+    EffectResult,
+    LinearContrast,
+    MetricsBySeed,
+    PaperMetrics,
     difference,
 )
 from unshortcut.reproduction.measure import Measure
 
 _TABLE_1 = {
-    ("8192", "0"): {"test": 77.73, "sketch": 28.45, "stylized": 16.83},
-    ("8192", "2"): {"test": 79.54, "sketch": 33.36, "stylized": 17.81},
-    ("16384", "0"): {"test": 77.88, "sketch": 28.24, "stylized": 16.20},
-    ("16384", "2"): {"test": 79.35, "sketch": 31.76, "stylized": 17.37},
+    ("8192", "0"): "moco-v2-k8192-imagenet100",
+    ("8192", "2"): "moco-v2-patch-a2-k8192-imagenet100",
+    ("16384", "0"): "moco-v2-imagenet100",
+    ("16384", "2"): "moco-v2-patch-a2-imagenet100",
 }
+"""The recipe of a row by the size of the bank and alpha."""
 _SIZES: Mapping[Scale, tuple[int, ...]] = {
     "small": (128, 512, 2048),
     "paper": (4096, 8192, 12288, 16384),
@@ -39,10 +41,10 @@ _SIZES: Mapping[Scale, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class _WhereLargeHelps:
-    """That a small bank matches a large one means little where a large one is no better."""
+    """A small bank matches a large one, which says little if the large one is no better alone."""
 
-    matches: Contrast
-    helps: Contrast
+    matches: LinearContrast
+    helps: LinearContrast
 
     @property
     def measure(self) -> str:
@@ -52,7 +54,7 @@ class _WhereLargeHelps:
     def variants(self) -> Iterable[str]:
         return {*self.matches.variants, *self.helps.variants}
 
-    def find(self, metrics: Figures, paper: PaperFigures) -> Finding:
+    def find(self, metrics: MetricsBySeed, paper: PaperMetrics) -> EffectResult:
         found = self.matches.find(metrics, paper)
         low = (self.helps.find(metrics, paper).interval or (1.0, 1.0))[0]
         idle = "" if low > 0 else "; but a large bank alone does not help here"
@@ -64,16 +66,16 @@ class NegativesMemory(Claim):
 
     name: ClassVar[str] = "negatives-memory"
     summary: ClassVar[str] = "a small memory bank with patch negatives matches a large one without"
-    where: ClassVar[str] = "non-semantic negatives, metrics 4 and 5, table 1"
+    where: ClassVar[str] = "non-semantic negatives, figures 4 and 5, table 1"
     recipes: ClassVar[Mapping[Scale, str]] = MOCO
     x: ClassVar[str] = "queue"
-    columns: ClassVar[tuple[Column, ...]] = COLUMNS
+    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
     measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
     notes: ClassVar[tuple[str, ...]] = (
         ALPHA_NOTE,
-        f"A bank matches another where the interval of the difference lies above -{EQUAL:g} "
-        "points. The papers print the numbers of two sizes; beside our difference stands that of "
-        "8192 with patch negatives and 16384 without.",
+        f"A bank matches another if the interval of the difference lies above -{EQUAL:g} points. "
+        "The paper prints numbers for two sizes; our difference stands next to that between 8192 "
+        "with patch negatives and 16384 without.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
@@ -82,7 +84,7 @@ class NegativesMemory(Claim):
         )
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        return _TABLE_1.get((values["queue"], patch_alpha(values)), {})
+        return printed(_TABLE_1.get((values["queue"], patch_alpha(values))))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         sizes = sorted({int(variant.values["queue"]) for variant in variants})
@@ -95,10 +97,14 @@ class NegativesMemory(Claim):
         if small == large:
             return found
         few, many = with_patches.format(small), without.format(large)
-        printed = _TABLE_1["8192", "2"]["test"] - _TABLE_1["16384", "0"]["test"]
+        theirs = [printed(_TABLE_1[row])["test"] for row in (("8192", "2"), ("16384", "0"))]
         helps = difference("test", many, without.format(small), 1)
-        matches = Contrast(
-            f"{few} - {many}", "test", {few: 1.0, many: -1.0}, margin=EQUAL, paper=printed
+        matches = LinearContrast(
+            f"{few} - {many}",
+            "test",
+            {few: 1.0, many: -1.0},
+            margin=EQUAL,
+            paper=theirs[0] - theirs[1],
         )
         found += [helps, _WhereLargeHelps(matches, helps)]
         shrinks = {
@@ -107,5 +113,5 @@ class NegativesMemory(Claim):
             with_patches.format(large): -1.0,
             with_patches.format(small): 1.0,
         }
-        found.append(Contrast("a small bank costs less with patches", "test", shrinks, 1))
+        found.append(LinearContrast("a small bank costs less with patches", "test", shrinks, 1))
         return found

@@ -1,45 +1,57 @@
-"""Flipping and turning single patches helps small ones only (NSN, table 6)."""
+"""Flipping and rotating single patches helps only if they are small (NSN, table 6)."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
 from unshortcut.errors import unknown
-from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
-from unshortcut.reproduction.claims import _patches
-from unshortcut.reproduction.claims._negatives import ACCURACIES, COLUMNS, MOCO
+from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claims._negatives import (
+    ACCURACIES,
+    COLUMNS,
+    MOCO,
+    PATCH_NOTE,
+    USUAL_PATCH,
+    patch_changes,
+    printed,
+)
 from unshortcut.reproduction.effects import Effect, difference
 from unshortcut.reproduction.measure import Measure
 
 _SMALL = "8-28"
 _KEYS = {"none": (), "horizontal": ("flip",), "vertical": ("flip", "vertical_flip"),
          "rotation": ("flip", "vertical_flip", "rotate")}  # fmt: skip
-"""Cumulative, as in the table: `vertical` flips both ways, `rotation` also turns."""
+"""Cumulative, as in the table: `vertical` flips both ways, `rotation` also rotates."""
+_SUFFIXES = dict(zip(_KEYS, ("", "-flip", "-flip-vflip", "-flip-vflip-rotate"), strict=True))
 _TABLE_6 = {
-    _SMALL: dict(zip(_KEYS, (78.58, 78.72, 78.66, 78.64), strict=True)),
-    _patches.USUAL: dict(zip(_KEYS, (79.35, 79.06, 78.92, 78.40), strict=True)),
+    **{(_SMALL, flips): f"moco-v2-patch-8-28{end}-imagenet100" for flips, end in _SUFFIXES.items()},
+    **{(USUAL_PATCH, flips): f"moco-v2-patch{end}-imagenet100" for flips, end in _SUFFIXES.items()},
+    (USUAL_PATCH, "none"): "moco-v2-patch-a2-imagenet100",
 }
+"""The recipe of a cell by patch size and flips."""
 
 
 class NegativesPatchFlips(Claim):
-    """Small and usual patches, each flipped and turned more and more."""
+    """Small and usual patches with more and more flips and rotations."""
 
     name: ClassVar[str] = "negatives-patch-flips"
     summary: ClassVar[str] = "flipping single patches costs accuracy, unless they are small"
     where: ClassVar[str] = "non-semantic negatives, table 6"
     recipes: ClassVar[Mapping[Scale, str]] = MOCO
     x: ClassVar[str] = "flips"
-    columns: ClassVar[tuple[Column, ...]] = COLUMNS
+    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
     measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
-    notes: ClassVar[tuple[str, ...]] = (_patches.NOTE, "Augmentations add up from left to right.")
+    notes: ClassVar[tuple[str, ...]] = (
+        PATCH_NOTE,
+        "Each column adds a change to the previous one.",
+    )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        sizes = Axis("patch", tuple(_TABLE_6), partial(_patches.changes, scale=scale))
+        sizes = Axis("patch", (_SMALL, USUAL_PATCH), partial(patch_changes, scale=scale))
         return sizes, Axis("flips", tuple(_KEYS), _flips)
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        printed = _TABLE_6.get(values["patch"], {}).get(values["flips"])
-        return {} if printed is None else {"test": printed}
+        return printed(_TABLE_6.get((values["patch"], values["flips"])), "test")
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         return [

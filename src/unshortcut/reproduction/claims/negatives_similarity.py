@@ -1,13 +1,13 @@
-"""Patch negatives make images unlike their tiles, and their textures too (NSN, metrics 3, 13)."""
+"""Patch negatives make images dissimilar to their tiles and textures (NSN, figures 3 and 13)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Claim, Column, Scale, Variant
+from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant
 from unshortcut.reproduction.claims._negatives import MOCO, alphas
 from unshortcut.reproduction.effects import Effect, Sign, difference, slope
 from unshortcut.reproduction.measure import Measure
-from unshortcut.reproduction.measures.similarity import Similarity
+from unshortcut.reproduction.measures.similarity import SimilarityMeasure
 
 _PRINTED: Mapping[str, Mapping[str, float]] = {
     "0": {"patch": 0.4040, "texture_image": 0.4114},
@@ -22,7 +22,7 @@ _PRINTED_DIFFERENCES = {
     ("3", "positive"): -0.0737,
     ("3", "negative"): 0.0036,
 }
-"""To alpha 0, whose own values are not printed."""
+"""Differences to alpha 0, whose own values are not printed. No recipe has a row for these."""
 _TITLES = {
     "patch": "patch tiles",
     "texture_image": "texture image",
@@ -32,24 +32,27 @@ _TITLES = {
 
 
 class NegativesSimilarity(Claim):
-    """The trainings of `negatives-alpha`, looked at by the cosines that they give to pairs."""
+    """The trainings of `negatives-alpha`, by the cosine similarities of pairs of images."""
 
     name: ClassVar[str] = "negatives-similarity"
-    summary: ClassVar[str] = "images grow unlike their tiles with alpha, and their textures as well"
-    where: ClassVar[str] = "non-semantic negatives, metrics 3 and 13"
+    summary: ClassVar[str] = (
+        "with alpha, images become dissimilar to their patch tiles and to their textures"
+    )
+    where: ClassVar[str] = "non-semantic negatives, figures 3 and 13"
     recipes: ClassVar[Mapping[Scale, str]] = MOCO
     x: ClassVar[str] = "alpha"
-    columns: ClassVar[tuple[Column, ...]] = (
-        *(Column(kind, title, title, digits=3) for kind, title in _TITLES.items()),
+    columns: ClassVar[tuple[MeasureColumn, ...]] = (
+        *(MeasureColumn(kind, title, title, digits=3) for kind, title in _TITLES.items()),
         *(
-            Column(f"features_{kind}", f"{title}, features", digits=3)
+            MeasureColumn(f"features_{kind}", f"{title}, features", digits=3)
             for kind, title in _TITLES.items()
         ),
     )
-    measures: ClassVar[tuple[Measure, ...]] = (Similarity(),)
+    measures: ClassVar[tuple[Measure, ...]] = (SimilarityMeasure(),)
     notes: ClassVar[tuple[str, ...]] = (
-        "Mean cosines to the query where the loss works (encoder and head), and of the "
-        "encoder's features. Nothing is predicted of features and of other images.",
+        "Mean cosine similarities to the query, of embeddings (encoder and head, on which the loss "
+        "is computed) and of features (encoder). Nothing is predicted for features and for other "
+        "images.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
@@ -59,15 +62,15 @@ class NegativesSimilarity(Claim):
         return _PRINTED.get(values["alpha"], {})
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
-        places = {variant.label: float(variant.values["alpha"]) for variant in variants}
-        base = next((label for label, alpha in places.items() if alpha == 0), None)
+        positions = {variant.label: float(variant.values["alpha"]) for variant in variants}
+        base = next((label for label, alpha in positions.items() if alpha == 0), None)
         found: list[Effect] = []
         for column in self.columns:
             measure = column.measure
             falls = measure in ("patch", "texture_image", "positive")
             predicted: Sign | None = -1 if falls else None
-            if len(places) > 2:
-                found.append(slope("slope over alpha", measure, places, predicted))
+            if len(positions) > 2:
+                found.append(slope("slope over alpha", measure, positions, predicted))
             found += [
                 difference(
                     measure,

@@ -1,1 +1,1 @@
-"""Measurements: one file each, from a trained run to metrics."""
+"""Measurements of a trained run: one file each."""

@@ -1,4 +1,4 @@
-"""How alike an encoder finds an image and its positive, its tiles, its texture, another image."""
+"""Similarity of an image to its positive, its patch tiles, its texture and another image."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,11 @@ from unshortcut.training.projection import load_projection
 
 
 @dataclass(frozen=True)
-class Similarity(Measure):
-    """Mean cosines over pairs of training images, as the paper has them (NSN, 2.4).
+class SimilarityMeasure(Measure):
+    """Mean cosine similarities over pairs of training images (NSN, section 2.4).
 
-    Figures: `positive`, `negative`, `patch` and `texture_image` where the loss works, and
-    the same after `features_` for the encoder's own output.
+    Metrics: `positive`, `negative`, `patch` and `texture_image` for the embedding that the loss is
+    computed on, and the same names after `features_` for the output of the encoder.
     """
 
     name: ClassVar[str] = "similarity"
@@ -26,14 +26,14 @@ class Similarity(Measure):
     images: int = 512
     seed: int = 0
 
-    def depends(self, evaluation: Evaluation) -> dict[str, Any]:
+    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
         return {
             "data": evaluation.train.fingerprint(),
             "images": self.images,
             "seed": self.seed,
         }
 
-    def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
         found = similarity(
             {"": load_projection(run), "features_": load_model(run)},
             evaluation.train,

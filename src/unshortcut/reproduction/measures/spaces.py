@@ -1,4 +1,4 @@
-"""What every subset of a run's spaces knows (LooC, table 5)."""
+"""Accuracy of every subset of the embedding spaces of a run (LooC, table 5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,22 +9,21 @@ from unshortcut.methods.looc import LooCSettings
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure
-from unshortcut.reproduction.tasks import Task, factors, objects, transfers
+from unshortcut.reproduction.measures.tasks import Task, class_task, factor_tasks, transfer_tasks
 from unshortcut.spaces.loading import load_spaces
 from unshortcut.spaces.subsets import probe_spaces
 from unshortcut.training.folder import RunFolder
 
 ALL = "all"
-"""The name of the subset that leaves out none."""
+"""Name of the subset that holds all spaces."""
 _AT = "@"
 
 
 @dataclass(frozen=True)
-class Spaces(Measure):
-    """Accuracies in percent of a linear readout of every subset of spaces, on every task.
+class SpacesMeasure(Measure):
+    """Accuracy (%) of a linear probe on every subset of spaces, for every task.
 
-    Figures are named `TASK@SUBSET`, e.g. `color@invariant+color`. A run that has no spaces has
-    none of them.
+    Metrics are named `TASK@SUBSET`, e.g. `color@invariant+color`. A run without spaces has none.
     """
 
     name: ClassVar[str] = "spaces"
@@ -32,10 +31,10 @@ class Spaces(Measure):
 
     seeds: int = 3
 
-    def depends(self, evaluation: Evaluation) -> dict[str, Any]:
-        return {"tasks": [task.depends() for task in _tasks(evaluation)], "seeds": self.seeds}
+    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
+        return {"tasks": [task.dependencies() for task in _tasks(evaluation)], "seeds": self.seeds}
 
-    def take(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
         if not isinstance(load_recipe(RunFolder(run).recipe).method, LooCSettings):
             return {}
         model = load_spaces(run)
@@ -58,12 +57,12 @@ class Spaces(Measure):
 
 
 def subset_name(subset: Sequence[str], spaces: Sequence[str]) -> str:
-    """`invariant+color`, or `all`."""
+    """The name of a subset: `invariant+color`, or `all`."""
     return ALL if len(subset) == len(spaces) else "+".join(subset)
 
 
 def of_subset(metrics: Mapping[str, float], subset: str | None) -> dict[str, float]:
-    """The metrics of a subset by task; for None those that belong to no subset."""
+    """The metrics of a subset by task; None selects those that belong to no subset."""
     found = {}
     for name, value in metrics.items():
         task, _, of = name.partition(_AT)
@@ -73,4 +72,4 @@ def of_subset(metrics: Mapping[str, float], subset: str | None) -> dict[str, flo
 
 
 def _tasks(evaluation: Evaluation) -> list[Task]:
-    return [objects(evaluation), *factors(evaluation), *transfers(evaluation)]
+    return [class_task(evaluation), *factor_tasks(evaluation), *transfer_tasks(evaluation)]

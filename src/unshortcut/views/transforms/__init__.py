@@ -1,1 +1,1 @@
-"""One file a way of making a view; a file here is found by being here."""
+"""View transforms: one file each, found by being in this folder."""

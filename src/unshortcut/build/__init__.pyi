@@ -1,0 +1,12 @@
+from .api import filter_data as filter_data
+from .api import texturize as texturize
+from .operation import Operation as Operation
+from .operation import make_operation as make_operation
+from .operations.anisotropic import Anisotropic as Anisotropic
+from .operations.bilateral import Bilateral as Bilateral
+from .operations.cartoon import Cartoon as Cartoon
+from .operations.gaussian import Gaussian as Gaussian
+from .operations.robust import Robust as Robust
+from .operations.stylized import Stylized as Stylized
+from .operations.texture import Texture as Texture
+from .api import BuildResult as BuildResult

@@ -1,0 +1,13 @@
+from .folder import FolderSource as FolderSource
+from .joined import Joined as Joined
+from .loader import ViewLoader as ViewLoader
+from .named import ArraySource as ArraySource
+from .open import open_data as open_data
+from .rotated import Rotated as Rotated
+from .shapes import Shapes as Shapes
+from .source import ArrayImage as ArrayImage
+from .source import BadImageError as BadImageError
+from .source import Image as Image
+from .source import ImageSource as ImageSource
+from .source import Subset as Subset
+from .tarfile_source import TarSource as TarSource

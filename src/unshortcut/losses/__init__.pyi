@@ -1,0 +1,12 @@
+from .debiased import Debiased as Debiased
+from .debiased import debiased_loss as debiased_loss
+from .hard import Hard as Hard
+from .hard import hard_loss as hard_loss
+from .ifm import IFM as IFM
+from .ifm import ifm_loss as ifm_loss
+from .info_nce import InfoNCE as InfoNCE
+from .info_nce import info_nce_loss as info_nce_loss
+from .loss import ContrastiveLoss as ContrastiveLoss
+from .loss import Loss as Loss
+from .squared_distance import SquaredDistance as SquaredDistance
+from .squared_distance import squared_distance_loss as squared_distance_loss

@@ -1,0 +1,15 @@
+from .coarse import Coarse as Coarse
+from .confidence import Confidence as Confidence
+from .corruptions import Corruptions as Corruptions
+from .domain_shift import DomainShift as DomainShift
+from .frequency import Frequency as Frequency
+from .invariance import Invariance as Invariance
+from .measurement import Finding as Finding
+from .measurement import Measurement as Measurement
+from .measurement import Metric as Metric
+from .neighbors import Neighbors as Neighbors
+from .saliency import Saliency as Saliency
+from .shape_bias import ConflictingCues as ConflictingCues
+from .similarity import Similarity as Similarity
+from .texture_only import TextureOnly as TextureOnly
+from .transplant import Transplant as Transplant

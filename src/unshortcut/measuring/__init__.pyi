@@ -1,0 +1,10 @@
+from .errors import NotApplicable as NotApplicable
+from .estimates.estimate import Estimate as Estimate
+from .exhibits import Note as Note
+from .exhibits import Pictures as Pictures
+from .exhibits import Plot as Plot
+from .exhibits import Table as Table
+from .nearest import neighbors as neighbors
+from .settings import Settings as Settings
+from .similarities import similarity as similarity
+from .subjects.subject import Subject as Subject

@@ -1,0 +1,14 @@
+from .features import Features as Features
+from .features import compute_features as compute_features
+from .few_shot import few_shot_accuracy as few_shot_accuracy
+from .kinds.fewshot import FewShot as FewShot
+from .kinds.knn import Knn as Knn
+from .kinds.linear import Linear as Linear
+from .kinds.rotation import Rotation as Rotation
+from .knn import knn_accuracy as knn_accuracy
+from .linear import LinearProbe as LinearProbe
+from .linear import linear_accuracy as linear_accuracy
+from .probe import Probe as Probe
+from .probe import ProbeResult as ProbeResult
+from .probe import Score as Score
+from .run import embed as embed

@@ -1,0 +1,12 @@
+from .catalog import RecipeInfo as RecipeInfo
+from .catalog import list_recipes as list_recipes
+from .catalog import recipe_infos as recipe_infos
+from .load import load_recipe as load_recipe
+from .load import read_recipe as read_recipe
+from .load import to_mapping as to_mapping
+from .load import to_yaml as to_yaml
+from .schema import DataSettings as DataSettings
+from .schema import PaperRow as PaperRow
+from .schema import Recipe as Recipe
+from .schema import TrainingSettings as TrainingSettings
+from .schema import ViewSettings as ViewSettings

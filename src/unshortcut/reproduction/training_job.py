@@ -1,0 +1,75 @@
+"""Trainings that are stored and never repeated.
+
+The folder of a training is named by everything that its weights depend on, so claims share
+trainings, and an interrupted training is continued.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from unshortcut.data.source import ImageSource
+from unshortcut.files import write_json
+from unshortcut.recipes.schema import Recipe
+from unshortcut.training.folder import RunFolder
+from unshortcut.training.pretraining import pretrain
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """One training of an experiment: a variant of a recipe with a seed, on data."""
+
+    variant: str
+    recipe: Recipe
+    data: str | ImageSource
+    folder: Path
+    """Holds `run/` (the run folder), `seconds.json` and `measurements/`."""
+
+    @property
+    def key(self) -> str:
+        return self.folder.name
+
+    @property
+    def run(self) -> RunFolder:
+        return RunFolder(self.folder / "run")
+
+    @property
+    def title(self) -> str:
+        return f"{self.variant} seed={self.recipe.seed}"
+
+    @property
+    def finished(self) -> bool:
+        return self.run.result.is_file()
+
+    @property
+    def seconds(self) -> float | None:
+        """Duration of the training without interruptions; None if it was not recorded."""
+        try:
+            taken: float = json.loads(self._seconds.read_text(encoding="utf-8"))["seconds"]
+        except (OSError, ValueError, KeyError):
+            return None
+        return taken
+
+    @property
+    def commit(self) -> str | None:
+        """The commit of the code that started the training."""
+        found: str | None = self.run.read_about()["commit"]
+        return found
+
+    def train(self, console: Console) -> None:
+        """Train, or continue where an earlier command was interrupted."""
+        resume = self.run.recipe.is_file()
+        before = (self.seconds or 0.0) if resume else 0.0
+        started = time.monotonic()
+        try:
+            pretrain(self.recipe, self.data, self.run.path, resume=resume, console=console)
+        finally:
+            if self.folder.is_dir():
+                write_json(self._seconds, {"seconds": before + time.monotonic() - started})
+
+    @property
+    def _seconds(self) -> Path:
+        return self.folder / "seconds.json"

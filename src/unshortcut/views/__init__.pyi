@@ -1,0 +1,11 @@
+from .evaluation import EvaluationView as EvaluationView
+from .plan import ViewPlan as ViewPlan
+from .sheet import view_sheet as view_sheet
+from .transform import ViewContext as ViewContext
+from .transform import ViewTransform as ViewTransform
+from .transforms.augmented import Augmented as Augmented
+from .transforms.jigsaw import Jigsaw as Jigsaw
+from .transforms.leave_one_out import Lacking as Lacking
+from .transforms.textured import Textured as Textured
+from .transforms.tiled import TiledImage as TiledImage
+from .transforms.tiled import TiledView as TiledView
