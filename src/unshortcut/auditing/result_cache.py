@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +21,9 @@ def to_json(result: Any) -> bytes:
 
 def from_json(kind: type[R], content: bytes) -> R:
     """The result that was written. Raises `ValueError` where it is none."""
-    result: R = _adapter(kind).validate_json(content)
+    result: R | None = _adapter(kind).validate_json(content)
+    if result is None:
+        raise ValueError("there is no result")
     return result
 
 
@@ -54,16 +57,11 @@ def _path(key: str) -> Path:
     return cache_folder() / "audit" / f"{key}.json"
 
 
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
-
-
+@cache
 def _adapter(kind: type) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        if not hasattr(kind, "__pydantic_config__"):
-            config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
-            kind.__pydantic_config__ = config  # type: ignore[attr-defined]
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+    # Optional, because pydantic takes no config for a dataclass itself, only for what contains it.
+    config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
+    return TypeAdapter(kind | None, config=config)
 
 
 def _clean(value: Any) -> Any:

@@ -1,1 +1,1 @@
-"""One file an augmentation; a file here is found by being here."""
+"""Augmentations, one per file; `discovery` finds them by name."""

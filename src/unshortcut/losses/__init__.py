@@ -1,1 +1,1 @@
-"""Pure functions from similarities or predictions to a loss: no modules, no state, no ranks."""
+"""Losses: pure functions of similarities, one per file; `discovery` finds them by name."""

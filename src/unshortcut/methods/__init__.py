@@ -1,1 +1,1 @@
-"""One file a method; a file here is found by being here."""
+"""Methods of self-supervised learning, one per file; `discovery` finds them by name."""

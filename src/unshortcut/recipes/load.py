@@ -12,6 +12,7 @@ from unshortcut.errors import UsageError, unknown
 from unshortcut.parts import build
 from unshortcut.plain_yaml import PlainLoader, parse_set
 from unshortcut.recipes.schema import Recipe
+from unshortcut.renamed import unknown_recipe
 
 MAX_BYTES = 1 << 20
 
@@ -69,7 +70,7 @@ def _read(recipe: str | Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         return _parse(path.read_text(encoding="utf-8", errors="replace"), str(path)), (str(path),)
     name = str(recipe)
     if name not in recipe_names():
-        raise unknown("recipe", name, recipe_names())
+        raise unknown_recipe(name, recipe_names())
     text = files("unshortcut.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     return _parse(text, name), (name,)
 
