@@ -47,7 +47,7 @@ def find(package: str, base: type[Part], name: str, kind: str) -> type[Part]:
 def spec_of(part: type) -> str:
     """What `find` is given for a part: its name, or `package.module:Class` for a user's own."""
     if part.__module__.startswith(f"{__package__}."):
-        return part.name  # type: ignore[attr-defined, no-any-return]
+        return part.name  # type: ignore[attr-defined]
     return f"{part.__module__}:{part.__qualname__}"
 
 

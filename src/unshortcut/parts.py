@@ -8,7 +8,7 @@ it is a mapping, `{name: color_jitter, hue: 0.1}`; in Python it is the object,
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
-from functools import cache, wraps
+from functools import wraps
 from types import NoneType
 from typing import Any, TypeVar, dataclass_transform, get_args
 
@@ -47,7 +47,7 @@ def settings(kind: type[T]) -> type[T]:
             raise usage_error(error, made, getattr(made, "name", made.__name__)) from None
 
     made.__init__ = init
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,14 @@ def build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
         raise usage_error(error, kind, where) from None
 
 
-@cache
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
 def _adapter(kind: type) -> TypeAdapter[Any]:
-    # Optional, because pydantic takes no config for a dataclass itself, only for what contains it.
-    return TypeAdapter(kind | None, config=_CONFIG)
+    if kind not in _ADAPTERS:
+        # Optional, because pydantic takes no config for a dataclass, only for what contains it.
+        _ADAPTERS[kind] = TypeAdapter(kind | None, config=_CONFIG)  # type: ignore[arg-type]
+    return _ADAPTERS[kind]
 
 
 def usage_error(error: ValidationError, kind: type, where: str) -> UsageError:

@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,11 +56,15 @@ def _path(key: str) -> Path:
     return cache_folder() / "audit" / f"{key}.json"
 
 
-@cache
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
 def _adapter(kind: type) -> TypeAdapter[Any]:
-    # Optional, because pydantic takes no config for a dataclass itself, only for what contains it.
-    config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
-    return TypeAdapter(kind | None, config=config)
+    if kind not in _ADAPTERS:
+        config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
+        # Optional, because pydantic takes no config for a dataclass, only for what contains it.
+        _ADAPTERS[kind] = TypeAdapter(kind | None, config=config)  # type: ignore[arg-type]
+    return _ADAPTERS[kind]
 
 
 def _clean(value: Any) -> Any:

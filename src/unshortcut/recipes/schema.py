@@ -69,7 +69,7 @@ def _has_size(name: Any) -> bool:
     if not isinstance(name, str):
         return False
     try:
-        return any(field.name == "size" for field in fields(AUGMENTATIONS.find(name)))  # type: ignore[arg-type]
+        return any(field.name == "size" for field in fields(AUGMENTATIONS.find(name)))
     except UsageError:
         return False  # told when the augmentation is built
 
