@@ -127,7 +127,8 @@ def usage_error(error: ValidationError, kind: type, where: str) -> UsageError:
     if problem["type"] in _NUMBER_PROBLEMS and last in known:
         message = _allowed_numbers(known[last]) or message
     message = message.replace("Input should", "must")
-    return UsageError(f"{where}: '{key}' {message}, got {problem.get('input')!r}")
+    colon = "" if message.startswith("must") else ":"
+    return UsageError(f"{where}: '{key}'{colon} {message}, got {problem.get('input')!r}")
 
 
 _NUMBER_PROBLEMS = {
@@ -140,8 +141,7 @@ _NUMBER_PROBLEMS = {
 
 def _allowed_numbers(field: FieldInfo) -> str | None:
     """The bounds of a field for numbers, in words: "must be an integer from 1 to 99"."""
-    nested = [kind for kind in get_args(field.annotation) if kind is not NoneType]
-    number = FieldInfo.from_annotation(nested[0]) if len(nested) == 1 else field
+    number = FieldInfo.from_annotation(_without_none(field.annotation))
     if number.annotation not in (int, float):
         return None
     bounds = {
@@ -162,8 +162,14 @@ def _fields_at(kind: Any, path: list[str]) -> dict[str, FieldInfo]:
     """The fields of a settings class, or of a class nested in it."""
     for step in path:
         field = _fields(kind).get(step)
-        kind = field and field.annotation
+        kind = field and _without_none(field.annotation)
     return _fields(kind)
+
+
+def _without_none(annotation: Any) -> Any:
+    """X for `X | None`, any other annotation as it is."""
+    kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+    return kinds[0] if len(kinds) == 1 else annotation
 
 
 def _fields(kind: Any) -> dict[str, FieldInfo]:
