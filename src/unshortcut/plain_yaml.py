@@ -1,4 +1,4 @@
-"""YAML that is values and nothing else: what recipes and `--set key=value` are read with."""
+"""Reads YAML that contains plain values only, for recipes and `--set key=value`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from unshortcut.errors import UsageError
 
 
 class PlainLoader(yaml.SafeLoader):
-    """Plain values only: no tags that make objects, no aliases that could grow without end."""
+    """A loader without tags, which create objects, and aliases, which can grow without limit."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
@@ -17,7 +17,7 @@ class PlainLoader(yaml.SafeLoader):
 
 
 def parse_set(assignment: str) -> dict[str, Any]:
-    """`key=value` as a mapping of one key; the value is read as YAML."""
+    """Parse `key=value` as a mapping with one key; the value is read as YAML."""
     path, equals, text = assignment.partition("=")
     if not equals or not path:
         raise UsageError(f"--set wants key=value, got '{assignment}'")

@@ -195,23 +195,35 @@ def test_random_crop_is_drawn_and_cut_as_torchvisions() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "sentence"),
     [
-        ("random_resized_crop", {"size": 0}, "random_resized_crop.size must be a number of pixels"),
-        ("random_resized_crop", {"size": "big"}, "not 'big'"),
-        ("random_resized_crop", {"scale": [0.5, 0.1]}, "the lower first, not \\[0.5, 0.1\\]"),
-        ("random_resized_crop", {"scale": [0.0, 2.0]}, "random_resized_crop.scale"),
-        ("random_resized_crop", {"ratio": 1.0}, "random_resized_crop.ratio must be two numbers"),
-        ("color_jitter", {"hue": 0.7}, "color_jitter.hue must be a number from 0 to 0.5, not 0.7"),
-        ("color_jitter", {"brightness": -1}, "color_jitter.brightness"),
-        ("color_jitter", {"contrast": [1, 2, 3]}, "color_jitter.contrast must be two numbers"),
-        ("color_jitter", {"p": 1.5}, "color_jitter.p must be a number from 0 to 1, not 1.5"),
-        ("grayscale", {"p": True}, "grayscale.p"),
-        ("gaussian_blur", {"sigma": [-1, 2]}, "gaussian_blur.sigma"),
-        ("horizontal_flip", {"p": "often"}, "horizontal_flip.p"),
-        ("solarize", {"threshold": 300}, "solarize.threshold must be a number from 0 to 256"),
-        ("rotation", {"angles": [45]}, "rotation.angles must be some of 90, 180, 270"),
-        ("rotation", {"angles": []}, "rotation.angles"),
-        ("resize", {"size": [1, 2, 3]}, "resize.size"),
-        ("random_crop", {"padding": -1}, "random_crop.padding"),
+        (
+            "random_resized_crop",
+            {"size": 0},
+            "'size' must be a number of pixels",
+        ),
+        ("random_resized_crop", {"size": "big"}, "got 'big'"),
+        ("random_resized_crop", {"scale": [0.5, 0.1]}, "the lower first, got \\[0.5, 0.1\\]"),
+        ("random_resized_crop", {"scale": [0.0, 2.0]}, "random_resized_crop: 'scale'"),
+        ("random_resized_crop", {"ratio": 1.0}, "random_resized_crop: 'ratio' must be two numbers"),
+        (
+            "color_jitter",
+            {"hue": 0.7},
+            "'hue' must be a number from 0 to 0.5, or two .* got 0.7",
+        ),
+        ("color_jitter", {"brightness": -1}, "color_jitter: 'brightness'"),
+        (
+            "color_jitter",
+            {"contrast": [1, 2, 3]},
+            "color_jitter: 'contrast' .* two numbers",
+        ),
+        ("color_jitter", {"p": 1.5}, "color_jitter: 'p' must be a number from 0 to 1, got 1.5"),
+        ("grayscale", {"p": True}, "grayscale: 'p'"),
+        ("gaussian_blur", {"sigma": [-1, 2]}, "gaussian_blur: 'sigma'"),
+        ("horizontal_flip", {"p": "often"}, "horizontal_flip: 'p'"),
+        ("solarize", {"threshold": 300}, "solarize: 'threshold' must be a number from 0 to 256"),
+        ("rotation", {"angles": [45]}, "rotation: 'angles.0' must be 90, 180 or 270, got 45"),
+        ("rotation", {"angles": []}, "rotation: 'angles' must not be empty"),
+        ("resize", {"size": [1, 2, 3]}, "resize: 'size'"),
+        ("random_crop", {"padding": -1}, "random_crop: 'padding'"),
     ],
 )
 def test_wrong_settings_are_refused_in_a_sentence(
@@ -223,7 +235,7 @@ def test_wrong_settings_are_refused_in_a_sentence(
 
 
 def test_a_recipe_s_wrong_type_is_refused_in_a_sentence() -> None:
-    with pytest.raises(UsageError, match="augmentation 'grayscale': 'p' should be a valid number"):
+    with pytest.raises(UsageError, match="augmentation 'grayscale': 'p' must be a number from"):
         make_augmentation("grayscale", {"p": "often"})
 
 

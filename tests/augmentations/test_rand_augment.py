@@ -111,10 +111,13 @@ def test_steps_are_applied_in_order_to_a_copy() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"magnitude": 11}, "rand_augment.magnitude must be a number from 0 to 10, not 11"),
-        ({"count": 0}, "rand_augment.count must be a whole number from 1"),
-        ({"fill": [0, 0, 256]}, "rand_augment.fill must be three levels of 0 to 255"),
-        ({"p": 2}, "rand_augment.p must be a number from 0 to 1"),
+        ({"magnitude": 11}, "rand_augment': 'magnitude' must be a number from 0 to 10, got 11"),
+        ({"count": 0}, "rand_augment': 'count' must be an integer from 1 to 100"),
+        (
+            {"fill": [0, 0, 256]},
+            "'fill.2' must be less than or equal to 255, got 256",
+        ),
+        ({"p": 2}, "rand_augment': 'p' must be a number from 0 to 1"),
     ],
 )
 def test_wrong_settings_are_refused(settings: dict[str, object], message: str) -> None:

@@ -41,9 +41,14 @@ def test_p_is_how_often_the_texture_changes(p: float) -> None:
     rng = generator(0)
     drawn = [change.sample(rng, 9, 9) for _ in range(600)]
     changed = sum(number is not None for number in drawn)
-    assert stats.binomtest(changed, 600, p).pvalue > 1e-3 if 0 < p < 1 else changed == 600 * p
+    if 0 < p < 1:
+        assert stats.binomtest(changed, 600, p).pvalue > 1e-3
+    else:
+        assert changed == 600 * p
     assert len(set(drawn) - {None}) == changed
-    assert change.apply(image(), None) is not None
+    given = image()
+    np.testing.assert_array_equal(change.apply(given, None), given)
+    assert not np.array_equal(change.apply(given, 7), given)
 
 
 def test_a_draw_is_a_plain_number_whatever_the_image() -> None:
@@ -103,8 +108,8 @@ def test_what_cannot_be_is_said_when_the_augmentation_is_made(tmp_path: Path) ->
     missing.mkdir()
     refused({"styles": str(missing)}, "texture_randomization: no images in the folder")
     refused({"adain": str(tmp_path / "w.pth")}, "texture_randomization: the AdaIN weights file")
-    refused({"strength": 1.5}, "texture_randomization.strength must be a number from 0 to 1")
-    refused({"p": -1}, "texture_randomization.p")
+    refused({"strength": 1.5}, "texture_randomization': 'strength' must be a number from 0 to 1")
+    refused({"p": -1}, "texture_randomization': 'p'")
 
 
 def test_a_folder_of_unreadable_styles_is_named(tmp_path: Path) -> None:

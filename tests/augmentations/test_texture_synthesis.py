@@ -65,10 +65,10 @@ def test_a_recipe_fills_in_the_size_of_its_views() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"patch": 0}, "texture_synthesis.patch must be a number of pixels, not 0"),
-        ({"patch": True}, "texture_synthesis.patch"),
-        ({"size": -3}, "texture_synthesis.size"),
-        ({"p": 2.0}, "texture_synthesis.p must be a number from 0 to 1"),
+        ({"patch": 0}, "texture_synthesis: 'patch' must be an integer of at least 1, got 0"),
+        ({"patch": True}, "texture_synthesis: 'patch'"),
+        ({"size": -3}, "texture_synthesis: 'size'"),
+        ({"p": 2.0}, "texture_synthesis: 'p' must be a number from 0 to 1"),
     ],
 )
 def test_wrong_settings_are_refused_in_a_sentence(settings: dict[str, Any], sentence: str) -> None:

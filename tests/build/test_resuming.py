@@ -197,8 +197,8 @@ class TestWhatCannotBe:
 
     def test_wrong_options(self, source: Path, tmp_path: Path) -> None:
         for options, message in (
-            ({"format": "gif"}, "'format' should be 'keep', 'jpeg' or 'png', got 'gif'"),
-            ({"quality": 0}, "'quality' should be greater than or equal to 1"),
+            ({"format": "gif"}, "'format' must be 'keep', 'jpeg' or 'png', got 'gif'"),
+            ({"quality": 0}, "'quality' must be an integer from 1 to 100"),
             ({"workers": 0}, "workers must be at least 1"),
             ({"engine": "spark"}, "'local' or 'ray'"),
             ({"address": "auto"}, "can only be given with the engine 'ray'"),

@@ -86,7 +86,7 @@ def test_shards_become_shards() -> None:
         (["--set", "kappa"], "--set wants key=value"),
         (["--set", "seed=1"], "unknown key 'seed'"),
         (["--set", "gamma=1"], "gamma must be above 0"),
-        (["--format", "gif"], "'format' should be"),
+        (["--format", "gif"], "'format' must be"),
         (["--engine", "spark"], "engine must be 'local' or 'ray'"),
         (["--address", "auto"], "can only be given with the engine 'ray'"),
     ],

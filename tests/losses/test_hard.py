@@ -67,5 +67,5 @@ def test_low_temperatures_stay_finite_with_finite_gradient() -> None:
 
 
 def test_a_beta_below_zero_is_refused() -> None:
-    with pytest.raises(UsageError, match="beta must be at least 0, got -1"):
+    with pytest.raises(UsageError, match="hard: 'beta' must be a number of at least 0, got -1"):
         Hard(beta=-1)

@@ -39,5 +39,5 @@ def test_without_epsilon_it_is_info_nce() -> None:
 
 
 def test_an_epsilon_below_zero_is_refused() -> None:
-    with pytest.raises(UsageError, match="epsilon must be at least 0"):
+    with pytest.raises(UsageError, match="ifm: 'epsilon' must be a number of at least 0"):
         IFM(epsilon=-0.1)

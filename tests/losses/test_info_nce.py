@@ -51,5 +51,5 @@ def test_large_logits_stay_finite_with_finite_gradient() -> None:
 
 
 def test_a_temperature_of_zero_is_refused() -> None:
-    with pytest.raises(UsageError, match="temperature must be above 0"):
+    with pytest.raises(UsageError, match="info_nce: 'temperature' must be a number above 0, got 0"):
         InfoNCE(0.0)

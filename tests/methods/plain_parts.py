@@ -1,7 +1,5 @@
 """Stand-ins without batch norm for methods that ask more of an encoder than one forward."""
 
-from dataclasses import dataclass
-
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -11,6 +9,7 @@ from unshortcut.methods.infomin import InfoMin, InfoMinSettings
 from unshortcut.methods.method import TrainingContext
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, EncoderSettings
+from unshortcut.parts import settings
 
 
 class PlainSplitEncoder(Encoder):
@@ -38,7 +37,7 @@ class PlainPieceEncoder(PlainEncoder):
         return super().forward(F.adaptive_avg_pool2d(images, 4))
 
 
-@dataclass(frozen=True)
+@settings
 class PlainCMC(CMCSettings):
     """CMC that brings its encoder along, whatever it is given."""
 
@@ -46,7 +45,7 @@ class PlainCMC(CMCSettings):
         return CMC(PlainSplitEncoder(), self, training)
 
 
-@dataclass(frozen=True)
+@settings
 class PlainInfoMin(InfoMinSettings):
     """InfoMin that brings its encoder along, whatever it is given."""
 

@@ -110,4 +110,4 @@ def test_lars_leaves_biases_and_norms_to_plain_momentum() -> None:
 def test_alpha_before_an_exponential_is_refused_before_a_run() -> None:
     settings = BYOLSettings(negatives=(PatchSettings(placement="outside"),))
     with pytest.raises(UsageError, match="placement"):
-        settings.check(images=8, sync_batch_norm=False)
+        settings.check(num_images=8, sync_batch_norm=False)

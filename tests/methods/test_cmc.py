@@ -22,7 +22,7 @@ def build() -> CMC:
     torch.manual_seed(0)
     settings = PlainCMC(dim=5, bank_negatives=6, bank_momentum=0.3)
     return settings.build(
-        PlainEncoder(), TrainingContext(images=IMAGES, mean=MEAN, std=STD)
+        PlainEncoder(), TrainingContext(num_images=IMAGES, mean=MEAN, std=STD)
     ).double()
 
 

@@ -21,7 +21,7 @@ IMAGES = 11
 
 def build(settings: InsDisSettings) -> InsDis:
     torch.manual_seed(0)
-    return settings.build(PlainEncoder(), TrainingContext(images=IMAGES)).double()
+    return settings.build(PlainEncoder(), TrainingContext(num_images=IMAGES)).double()
 
 
 def test_three_steps_equal_a_transcription_of_the_algorithm() -> None:
@@ -69,7 +69,7 @@ def test_patch_negatives_join_those_of_the_bank_without_gradient_or_trace() -> N
     encoder = create_encoder(EncoderSettings(name="resnet18", options={"channels": [8] * 4}), 0)
     settings = InsDisSettings(dim=5, bank_negatives=6, negatives=(PatchSettings(alpha=1.5),))
     assert list(settings.view_transforms()) == ["query", "patch_negative"]
-    method = settings.build(encoder, TrainingContext(images=IMAGES)).double()
+    method = settings.build(encoder, TrainingContext(num_images=IMAGES)).double()
     views = random_views(("query", "patch_negative"), 4, seed=0, size=32)
     index = torch.arange(4)
     tiles = method.encode_keys(views["patch_negative"])

@@ -228,16 +228,19 @@ def test_a_head_of_looc_plus_plus_sees_its_own_branch_alone() -> None:
     [
         ("method.spaces={}", "at least one space"),
         ("method.spaces={invariant: [rotation]}", "besides 'invariant'"),
-        ("method.spaces={a b: [rotation]}", "'a b' is no name"),
+        ("method.spaces={a b: [rotation]}", "'a b' must consist of letters"),
         ("method.spaces={turn: [rotatoin]}", "rotatoin"),
         (
             "method.spaces={crop: [random_resized_crop]}\nmethod.strategy=add_one\n"
             "method.negatives=[{name: queue}]",
             "cannot do",
         ),
-        ("method.strategy=add_one", "without the negatives 'other_keys'"),
-        ("method.shared=[rotation]", "'rotation' may have one space"),
-        ("method.spaces={a: [rotation], b: [rotation]}", "'rotation' may have one space"),
+        ("method.strategy=add_one", "does not work with .*'other_keys'"),
+        ("method.shared=[rotation]", "'rotation' may be in one of the 'spaces'"),
+        (
+            "method.spaces={a: [rotation], b: [rotation]}",
+            "'rotation' may be in one of the 'spaces'",
+        ),
         ("method.spase={}", "spase"),
     ],
 )

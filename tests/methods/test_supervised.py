@@ -18,7 +18,11 @@ from unshortcut.methods.supervised import Supervised, SupervisedSettings
 
 def build() -> Supervised:
     torch.manual_seed(0)
-    return SupervisedSettings().build(PlainEncoder(), TrainingContext(images=9, classes=3)).double()
+    return (
+        SupervisedSettings()
+        .build(PlainEncoder(), TrainingContext(num_images=9, num_classes=3))
+        .double()
+    )
 
 
 def test_the_loss_is_the_cross_entropy_of_a_linear_classifier() -> None:

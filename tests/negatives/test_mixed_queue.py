@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from unshortcut.errors import UsageError
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.negatives.mixed_queue import MixedQueueNegatives, MixedQueueSettings
-from unshortcut.negatives.source import Contrast
+from unshortcut.negatives.source import ContrastStep
 from unshortcut.randomness import torch_generator
 
 SIZE, DIM, QUERIES = 40, 6, 4
@@ -18,8 +18,8 @@ def units(count: int, seed: int) -> Tensor:
     return F.normalize(torch.randn(count, DIM, generator=torch_generator(seed)).double(), dim=1)
 
 
-def contrast(progress: float = 0.5, step: int = 0) -> Contrast:
-    return Contrast(
+def contrast(progress: float = 0.5, step: int = 0) -> ContrastStep:
+    return ContrastStep(
         queries=units(QUERIES, 1).requires_grad_(),
         positives=units(QUERIES, 2),
         query_views=("query",),
@@ -100,10 +100,16 @@ def test_keys_enter_the_queue_and_mixes_do_not() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"size": 8, "hardest": 9}, "hardest must be .* at most the size of the queue, 8, got 9"),
-        ({"mixes": -1}, "mixed_queue.mixes must be at least 0, got -1"),
-        ({"query_mixes": -2}, "mixed_queue.query_mixes must be at least 0, got -2"),
-        ({"start": 1.5}, "mixed_queue.start must be from 0 to 1, got 1.5"),
+        (
+            {"size": 8, "hardest": 9},
+            "'hardest' must be at most the size of the queue, 8",
+        ),
+        ({"mixes": -1}, "mixed_queue: 'mixes' must be an integer of at least 0, got -1"),
+        (
+            {"query_mixes": -2},
+            "'query_mixes' must be an integer of at least 0, got -2",
+        ),
+        ({"start": 1.5}, "mixed_queue: 'start' must be a number from 0 to 1, got 1.5"),
     ],
 )
 def test_a_wrong_setting_is_refused(settings: dict[str, float], message: str) -> None:

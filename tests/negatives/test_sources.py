@@ -12,12 +12,12 @@ from unshortcut.methods.method import Batch, Method, MethodSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.simclr import SimCLRSettings
 from unshortcut.models.encoder import create_encoder
-from unshortcut.negatives.alpha import AlphaSchedule, WeighedSettings
+from unshortcut.negatives.alpha import AlphaSchedule, WeightedSettings
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.patch import PatchSettings
 from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.regular import RegularSettings
-from unshortcut.negatives.source import Contrast, view_transforms_of
+from unshortcut.negatives.source import ContrastStep, view_transforms_of
 from unshortcut.negatives.texture import TextureSettings
 
 
@@ -26,15 +26,15 @@ def build(settings: MethodSettings) -> Method:
     return settings.build(PlainEncoder()).double()
 
 
-def moco(*more: WeighedSettings) -> MoCoSettings:
+def moco(*more: WeightedSettings) -> MoCoSettings:
     return MoCoSettings(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(4), *more))
 
 
-def contrast(images: int, query_views: tuple[str, ...], progress: float = 0.0) -> Contrast:
+def contrast(images: int, query_views: tuple[str, ...], progress: float = 0.0) -> ContrastStep:
     """Embeddings that tell their row: the positive of row r is the r-th unit vector."""
     rows = images * len(query_views)
     queries = torch.rand(rows, rows, dtype=torch.float64)
-    return Contrast(
+    return ContrastStep(
         queries,
         torch.eye(rows, dtype=torch.float64),
         query_views,
@@ -77,7 +77,7 @@ def test_what_only_pushes_is_never_enqueued_and_takes_no_gradient() -> None:
 
 
 @pytest.mark.parametrize("kind", [PatchSettings, TextureSettings, RegularSettings])
-def test_alpha_0_is_absent(kind: type[WeighedSettings]) -> None:
+def test_alpha_0_is_absent(kind: type[WeightedSettings]) -> None:
     plain, with_0 = moco(), moco(kind(alpha=0.0))
     views = random_views(("query", "key"), 8, seed=0)
     assert torch.equal(build(plain).loss(Batch(views)).loss, build(with_0).loss(Batch(views)).loss)
@@ -86,7 +86,7 @@ def test_alpha_0_is_absent(kind: type[WeighedSettings]) -> None:
 
 
 @pytest.mark.parametrize("kind", [PatchSettings, RegularSettings])
-def test_where_a_schedule_is_at_0_no_exponential_is_added(kind: type[WeighedSettings]) -> None:
+def test_where_a_schedule_is_at_0_no_exponential_is_added(kind: type[WeightedSettings]) -> None:
     source = kind(alpha=2.0, schedule=AlphaSchedule("linear")).build(4, 0)
     assert source.similarities(contrast(4, ("query",))).shape == (4, 0)
 
@@ -179,7 +179,7 @@ def test_two_sources_cannot_make_a_view_of_one_name() -> None:
         (lambda: TextureSettings(patch=9.5), "patch"),
         (lambda: AlphaSchedule(first=1.0), "kind"),
         (lambda: AlphaSchedule("linear", over=0.0), "over"),
-        (lambda: moco().check(images=9, sync_batch_norm=False), "groups"),
+        (lambda: moco().check(num_images=9, sync_batch_norm=False), "groups"),
         (lambda: MoCoSettings(negatives=(PatchSettings(alpha=0.0),)).check(8, False), "negatives"),
     ],
 )

@@ -20,7 +20,9 @@ def to_json(result: Any) -> bytes:
 
 def from_json(kind: type[R], content: bytes) -> R:
     """The result that was written. Raises `ValueError` where it is none."""
-    result: R = _adapter(kind).validate_json(content)
+    result: R | None = _adapter(kind).validate_json(content)
+    if result is None:
+        raise ValueError("there is no result")
     return result
 
 
@@ -59,10 +61,9 @@ _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 
 def _adapter(kind: type) -> TypeAdapter[Any]:
     if kind not in _ADAPTERS:
-        if not hasattr(kind, "__pydantic_config__"):
-            config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
-            kind.__pydantic_config__ = config  # type: ignore[attr-defined]
-        _ADAPTERS[kind] = TypeAdapter(kind)
+        config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
+        # Optional, because pydantic takes no config for a dataclass, only for what contains it.
+        _ADAPTERS[kind] = TypeAdapter(kind | None, config=config)  # type: ignore[arg-type]
     return _ADAPTERS[kind]
 
 

@@ -1,35 +1,32 @@
-"""Settings of the filters, with what they do; an augmentation and an operation each share them."""
+"""Filters with their settings, which an augmentation and an operation on data sets share."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import check_number, check_whole
+from unshortcut.fields import Integer, Number, Odd
 from unshortcut.imaging.filters import bilateral, cartoon
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class BilateralSettings:
-    """Of OpenCV's bilateral filter, several times."""
+    """OpenCV's bilateral filter, applied several times."""
 
     name: ClassVar[str]
 
-    diameter: int = 9
-    """Pixels across the neighborhood."""
-    sigma_color: float = 30.0
-    """Differences of color, channels summed, well above it are edges."""
-    sigma_space: float = 7.0
-    """Standard deviation of the weight in place, in pixels."""
-    repeats: int = 3
-    """How often; more flatten coarser texture."""
+    diameter: Annotated[Integer, Field(ge=1, le=99)] = 9
+    """Diameter of the neighborhood in pixels."""
+    sigma_color: Annotated[Number, Field(ge=0.1, le=1000)] = 30.0
+    """Color differences, summed over channels, well above this value are kept as edges."""
+    sigma_space: Annotated[Number, Field(ge=0.1, le=1000)] = 7.0
+    """Standard deviation of the spatial weight in pixels."""
+    repeats: Annotated[Integer, Field(ge=1, le=100)] = 3
+    """Number of passes; more passes flatten coarser texture."""
 
-    def __post_init__(self) -> None:
-        check_whole(self.name, "diameter", self.diameter, 1, 99)
-        check_number(self.name, "sigma_color", self.sigma_color, 0.1, 1000)
-        check_number(self.name, "sigma_space", self.sigma_space, 0.1, 1000)
-        check_whole(self.name, "repeats", self.repeats, 1, 100)
-
-    def filtered(self, image: ImageArray) -> ImageArray:
+    def change(self, image: ImageArray) -> ImageArray:
+        """The filtered image."""
         return bilateral(
             image,
             diameter=self.diameter,
@@ -39,24 +36,19 @@ class BilateralSettings:
         )
 
 
-@dataclass(frozen=True)
+@settings
 class CartoonSettings(BilateralSettings):
-    """Of a bilateral filter and, over it, the edges of what it leaves."""
+    """A bilateral filter with the edges of its result drawn over it."""
 
-    median: int = 7
-    """Pixels across the median that takes specks from the outlines; odd."""
-    block: int = 9
-    """Pixels across the mean that gray levels are compared with; odd; more, and lines are wider."""
-    offset: float = 4.0
-    """Levels below that mean from which a pixel is part of an outline."""
+    median: Annotated[Integer, Field(ge=1, le=99), Odd] = 7
+    """Size in pixels of the median filter that removes specks from the outlines; odd."""
+    block: Annotated[Integer, Field(ge=3, le=99), Odd] = 9
+    """Size in pixels of the local mean for the outlines; odd. Larger values widen the lines."""
+    offset: Annotated[Number, Field(ge=-255, le=255)] = 4.0
+    """A pixel is part of an outline if it is this many gray levels below the local mean."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole(self.name, "median", self.median, 1, 99, odd=True)
-        check_whole(self.name, "block", self.block, 3, 99, odd=True)
-        check_number(self.name, "offset", self.offset, -255, 255)
-
-    def filtered(self, image: ImageArray) -> ImageArray:
+    def change(self, image: ImageArray) -> ImageArray:
+        """The image as a cartoon."""
         return cartoon(
             image,
             diameter=self.diameter,

@@ -1,30 +1,17 @@
-"""Texture flattened by a bilateral filter, at random."""
+"""Flattens texture with a bilateral filter, at random."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._filters import BilateralSettings
-from unshortcut.augmentations._settings import check_probability
-from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.fields import Probability
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class BilateralFilter(BilateralSettings, Augmentation):
-    """With probability p, each pixel becomes a mean of the neighbors that are alike in color."""
+@settings
+class BilateralFilter(BilateralSettings, RandomlyApplied):
+    """With probability p, averages each pixel with the neighbors of similar color."""
 
     name: ClassVar[str] = "bilateral_filter"
 
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_probability(self.name, self.p)
-
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
-        return True if rng.random() < self.p else None
-
-    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
-        return self.filtered(image) if params else image
+    p: Probability = 0.5

@@ -1,30 +1,17 @@
-"""Flat colors with black outlines, at random."""
+"""Turns the image into a cartoon, with flat colors and black outlines, at random."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._filters import CartoonSettings
-from unshortcut.augmentations._settings import check_probability
-from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.fields import Probability
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class Cartoon(CartoonSettings, Augmentation):
-    """With probability p, a bilateral filter and, over it, the edges of what it leaves."""
+@settings
+class Cartoon(CartoonSettings, RandomlyApplied):
+    """With probability p, applies a bilateral filter and draws the remaining edges over it."""
 
     name: ClassVar[str] = "cartoon"
 
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_probability(self.name, self.p)
-
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
-        return True if rng.random() < self.p else None
-
-    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
-        return self.filtered(image) if params else image
+    p: Probability = 0.5

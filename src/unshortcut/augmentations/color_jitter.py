@@ -1,65 +1,67 @@
-"""Brightness, contrast, saturation, hue in random order: torchvision's `ColorJitter`."""
+"""Changes brightness, contrast, saturation and hue: torchvision's `ColorJitter`."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import as_range, check_number, check_probability
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.fields import Allowed, Pair, Probability
 from unshortcut.imaging.color import ColorStep, adjust
+from unshortcut.parts import settings
 
-Amount = float | tuple[float, float]
 Steps = tuple[tuple[ColorStep, float], ...]
 
 _STEPS = (ColorStep.BRIGHTNESS, ColorStep.CONTRAST, ColorStep.SATURATION, ColorStep.HUE)
 
 
-@dataclass(frozen=True)
+def _amount(low: float, high: float) -> Allowed:
+    def check(value: Any) -> bool:
+        if isinstance(value, tuple):
+            return bool(low <= value[0] <= value[1] <= high)
+        return bool(0 <= value <= high)
+
+    number, pair = (
+        f"of at least {low:g}" if high == inf else f"from {low:g} to {high:g}" for low in (0, low)
+    )
+    return Allowed(f"a number {number}, or two numbers {pair}, the lower first", check)
+
+
+Factor = Annotated[float | Pair, _amount(0, inf)]
+
+
+@settings
 class ColorJitter(Augmentation):
-    """With probability p, each of four color steps by an amount drawn from its range.
+    """With probability p, four color changes in random order, each by a random amount.
 
     A number x stands for the range from 1 - x (at least 0) to 1 + x; for hue, from -x to x.
     """
 
     name: ClassVar[str] = "color_jitter"
 
-    brightness: Amount = 0.4
-    contrast: Amount = 0.4
-    saturation: Amount = 0.4
-    hue: Amount = 0.1
-    p: float = 0.8
-
-    def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
-        for key in ("brightness", "contrast", "saturation"):
-            self._check(key, 0.0, float("inf"))
-        self._check("hue", -0.5, 0.5)
+    brightness: Factor = 0.4
+    contrast: Factor = 0.4
+    saturation: Factor = 0.4
+    hue: Annotated[float | Pair, _amount(-0.5, 0.5)] = 0.1
+    p: Probability = 0.8
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Steps | None:
-        """The steps in their order with their amounts."""
-        draws = rng.random(9).tolist()
-        if draws[0] >= self.p:
+        """The changes in their order, with their amounts."""
+        numbers = rng.random(9).tolist()
+        if numbers[0] >= self.p:
             return None
-        order = sorted(range(4), key=draws[5:].__getitem__)
+        order = sorted(range(4), key=numbers[5:].__getitem__)
         steps = []
         for index in order:
             low, high = self._range(index)
             if low == high == (0.0 if _STEPS[index] is ColorStep.HUE else 1.0):
                 continue
-            steps.append((_STEPS[index], low + (high - low) * draws[1 + index]))
+            steps.append((_STEPS[index], low + (high - low) * numbers[1 + index]))
         return tuple(steps)
 
     def apply(self, image: ImageArray, params: Steps | None) -> ImageArray:
         return image if params is None else adjust(image, params)
-
-    def _check(self, key: str, low: float, high: float) -> None:
-        value = getattr(self, key)
-        if isinstance(value, list | tuple):
-            object.__setattr__(self, key, as_range(self.name, key, value, low, high))
-        else:
-            check_number(self.name, key, value, 0.0, high)
 
     def _range(self, index: int) -> tuple[float, float]:
         value = (self.brightness, self.contrast, self.saturation, self.hue)[index]

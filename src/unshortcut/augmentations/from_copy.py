@@ -1,16 +1,16 @@
 """The view is made from a copy of the data set: filtered or stylized beforehand, read here."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import check_probability
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.fields import Probability
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class FromCopy(Augmentation):
     """With probability p, the whole pipeline is given the image's copy in place of the image.
 
@@ -22,10 +22,7 @@ class FromCopy(Augmentation):
 
     path: str = ""
     """The copy: a folder, a tar file of one, or shards, with the names of the data set's own."""
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
+    p: Probability = 0.5
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
         return True if rng.random() < self.p else None

@@ -1,34 +1,31 @@
-"""Blur with a random radius, as MoCo-v2 and SimCLR do it through Pillow's `GaussianBlur`."""
+"""Blurs the image with a random radius, as MoCo-v2 and SimCLR do with Pillow's `GaussianBlur`."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import as_range, check_probability
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.fields import Pair, Probability, in_order
 from unshortcut.imaging.blur import gaussian_blur
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class GaussianBlur(Augmentation):
-    """With probability p, a Gaussian blur with a standard deviation drawn uniformly."""
+    """With probability p, a Gaussian blur whose standard deviation is sampled uniformly."""
 
     name: ClassVar[str] = "gaussian_blur"
 
-    sigma: tuple[float, float] = (0.1, 2.0)
+    sigma: Annotated[Pair, in_order(0)] = (0.1, 2.0)
     """Range of the standard deviation in pixels."""
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
-        object.__setattr__(self, "sigma", as_range(self.name, "sigma", self.sigma, 0.0))
+    p: Probability = 0.5
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> float | None:
-        chance, place = rng.random(2).tolist()
+        """The standard deviation."""
+        chance, position = rng.random(2).tolist()
         low, high = self.sigma
-        return low + (high - low) * place if chance < self.p else None
+        return low + (high - low) * position if chance < self.p else None
 
     def apply(self, image: ImageArray, params: float | None) -> ImageArray:
         return image if params is None else gaussian_blur(image, params)

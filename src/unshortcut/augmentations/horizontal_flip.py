@@ -1,29 +1,21 @@
-"""Left and right exchanged at random: torchvision's `RandomHorizontalFlip`."""
+"""Flips the image left to right at random: torchvision's `RandomHorizontalFlip`."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import check_probability
-from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.fields import Probability
 from unshortcut.imaging.geometry import flip_horizontal
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class HorizontalFlip(Augmentation):
-    """With probability p, left and right exchanged."""
+@settings
+class HorizontalFlip(RandomlyApplied):
+    """With probability p, flips the image left to right."""
 
     name: ClassVar[str] = "horizontal_flip"
 
-    p: float = 0.5
+    p: Probability = 0.5
 
-    def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
-
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
-        return True if rng.random() < self.p else None
-
-    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
-        return flip_horizontal(image) if params else image
+    def change(self, image: ImageArray) -> ImageArray:
+        return flip_horizontal(image)

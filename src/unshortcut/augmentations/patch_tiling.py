@@ -1,49 +1,38 @@
-"""Random patches of the image tiled anew: the patch-based negatives of papers on texture bias."""
+"""Tiles random patches of the image: the patch-based non-semantic negatives (NSN, section 2.3)."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import (
-    as_size,
-    as_whole_range,
-    check_probability,
-    ends,
-    height_and_width,
-)
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.fields import Probability, Size, ends, integers
 from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class PatchTiling(Augmentation):
-    """With probability p, patches from random places, tiled; texture stays, shape is gone.
+    """With probability p, tiles patches from random positions: keeps texture, destroys shape.
 
-    What is not tiled keeps its size, so put it where the image has the size asked for.
+    An image that is not tiled keeps its size, so it should already have the size of the result.
     """
 
     name: ClassVar[str] = "patch_tiling"
 
-    size: int | tuple[int, int] = 224
-    """Pixels of the result: a side, or height and width."""
-    patch: int | tuple[int, int] = (16, 72)
-    """The patches' side in pixels, or its range, both ends included; the papers' is for 224 px."""
+    size: Size = 224
+    """Size of the result in pixels: the side of a square, or height and width."""
+    patch: Annotated[int | tuple[int, int], integers(1)] = (16, 72)
+    """Side of the patches in pixels, or its range, both ends included; NSN's is for 224 px."""
     overlap: bool = True
-    """Patches from independent places; if not, from places apart, or distinct if none are."""
+    """Whether positions are independent; otherwise patches are disjoint, or at least distinct."""
     flip: bool = False
     """Flip single patches left to right at random."""
     vertical_flip: bool = False
     """Flip single patches upside down at random."""
     rotate: bool = False
-    """Turn single patches by 0 to 3 quarters at random."""
-    p: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
-        object.__setattr__(self, "size", as_size(self.name, self.size))
-        object.__setattr__(self, "patch", as_whole_range(self.name, "patch", self.patch, 1))
+    """Rotate single patches by a random multiple of 90 degrees."""
+    p: Probability = 1.0
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Tiles | None:
         if rng.random() >= self.p:
@@ -53,7 +42,7 @@ class PatchTiling(Augmentation):
             height,
             width,
             patch=ends(self.patch),
-            size=height_and_width(self.size),
+            size=ends(self.size),
             overlap=self.overlap,
             flip=self.flip,
             vertical_flip=self.vertical_flip,
@@ -64,4 +53,4 @@ class PatchTiling(Augmentation):
         return image if params is None else tile_patches(image, params)
 
     def output_size(self, params: Tiles | None, height: int, width: int) -> tuple[int, int]:
-        return (height, width) if params is None else height_and_width(self.size)
+        return (height, width) if params is None else ends(self.size)

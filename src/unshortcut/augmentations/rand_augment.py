@@ -1,23 +1,21 @@
-"""Some operations out of many, all of one strength: RandAugment (Cubuk et al.), as InfoMin has it.
+"""RandAugment (Cubuk et al.) as InfoMin uses it: random operations of one magnitude.
 
-The operations and the amounts that a magnitude of 0 to 10 stands for are those of the TPU code
-for EfficientNets, which timm and PyContrast follow: there posterizing and solarizing weaken as the
-magnitude grows.
+The operations, and the amounts that a magnitude of 0 to 10 stands for, are those of the TPU code
+for EfficientNets, which timm and PyContrast follow. In it, posterizing and solarizing become weaker
+as the magnitude grows.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import check_number, check_probability, check_whole
 from unshortcut.augmentations.augmentation import Augmentation
-from unshortcut.errors import UsageError
+from unshortcut.fields import Integer, Number, Probability
 from unshortcut.imaging.color import ColorStep, adjust, solarize
 from unshortcut.imaging.enhance import (
-    Fill,
     affine,
     autocontrast,
     equalize,
@@ -27,50 +25,47 @@ from unshortcut.imaging.enhance import (
     sharpen,
     solarize_add,
 )
+from unshortcut.parts import settings
+
+Level = Annotated[Integer, Field(ge=0, le=255)]
+Fill = tuple[Level, Level, Level]
+Magnitude = Annotated[Number, Field(ge=0, le=10)]
 
 
 class Step(NamedTuple):
-    """One operation that was drawn."""
+    """One sampled operation."""
 
     operation: str
     amount: float
     """In the operation's own unit."""
     cubic: bool
-    """Whether an affine map interpolates by cubics, or linearly."""
+    """Whether an affine map uses cubic instead of linear interpolation."""
 
 
-@dataclass(frozen=True)
+@settings
 class RandAugment(Augmentation):
-    """`count` operations, each with probability p, of a strength drawn around the magnitude."""
+    """`count` operations, each applied with probability p, with normally distributed magnitudes."""
 
     name: ClassVar[str] = "rand_augment"
 
-    count: int = 2
-    magnitude: float = 10.0
-    magnitude_std: float = 0.5
-    """Standard deviation of the magnitude of an operation, which stays within 0 to 10."""
+    count: Annotated[Integer, Field(ge=1, le=100)] = 2
+    magnitude: Magnitude = 10.0
+    magnitude_std: Magnitude = 0.5
+    """Standard deviation of the magnitude, which is clipped to 0 to 10."""
     fill: Fill = (124, 116, 104)
-    """The color of what an image is moved away from."""
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
-        check_whole(self.name, "count", self.count, 1, 100)
-        check_number(self.name, "magnitude", self.magnitude, 0, 10)
-        check_number(self.name, "magnitude_std", self.magnitude_std, 0, 10)
-        if len(self.fill) != 3 or any(not 0 <= level <= 255 for level in self.fill):
-            raise UsageError(f"rand_augment.fill must be three levels of 0 to 255, not {self.fill}")
+    """Color of the pixels that a geometric operation leaves empty."""
+    p: Probability = 0.5
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> tuple[Step, ...]:
         steps = []
         for _ in range(self.count):
-            chance, place, side, smooth = rng.random(4).tolist()
+            chance, position, side, smooth = rng.random(4).tolist()
             level = (
                 min(max(self.magnitude + self.magnitude_std * rng.standard_normal(), 0.0), 10.0)
                 / 10
             )
             if chance < self.p:
-                operation = OPERATIONS[int(place * len(OPERATIONS))]
+                operation = OPERATIONS[int(position * len(OPERATIONS))]
                 amount = _AMOUNTS[operation](level) if operation in _AMOUNTS else 0.0
                 sign = -1 if operation in _TWO_SIDED and side < 0.5 else 1
                 steps.append(Step(operation, sign * amount, smooth < 0.5))
@@ -157,5 +152,5 @@ _AMOUNTS: dict[str, Callable[[float], float]] = {
     "translate_x": lambda level: 0.45 * level,
     "translate_y": lambda level: 0.45 * level,
 }
-"""What a share of the greatest magnitude means: degrees, bits, levels, factors, slopes, shares."""
+"""Amounts for a magnitude from 0 to 1: degrees, bits, gray levels, factors, slopes, fractions."""
 _TWO_SIDED = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")

@@ -1,39 +1,37 @@
-"""A box of fixed size at a random place, for small images: torchvision's padded `RandomCrop`."""
+"""Crops a box of fixed size at a random position, for small images: torchvision's `RandomCrop`."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import as_size, check_number, height_and_width
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.fields import Integer, Size, ends
 from unshortcut.imaging.geometry import crop
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class RandomCrop(Augmentation):
-    """The image gets a black border, and more of it where it is smaller than the box."""
+    """Pads the image with black, further if it is smaller than the box, and crops the box."""
 
     name: ClassVar[str] = "random_crop"
 
-    size: int | tuple[int, int] = 32
-    padding: int = 4
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", as_size(self.name, self.size))
-        check_number(self.name, "padding", self.padding, 0, 10_000)
+    size: Size = 32
+    padding: Annotated[Integer, Field(ge=0, le=10_000)] = 4
+    """Width of the border in pixels."""
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> tuple[int, int]:
-        """Top and left of the box in pixels of the image; in the border they are negative."""
-        box_height, box_width = height_and_width(self.size)
+        """Top and left of the box in pixels of the image; negative in the border."""
+        box_height, box_width = ends(self.size)
         return self._start(rng, height, box_height), self._start(rng, width, box_width)
 
     def apply(self, image: ImageArray, params: tuple[int, int]) -> ImageArray:
-        return crop(image, *params, *height_and_width(self.size))
+        return crop(image, *params, *ends(self.size))
 
     def output_size(self, params: tuple[int, int], height: int, width: int) -> tuple[int, int]:
-        return height_and_width(self.size)
+        return ends(self.size)
 
     def _start(self, rng: np.random.Generator, length: int, wanted: int) -> int:
         border = self.padding + max(0, wanted - length - 2 * self.padding)

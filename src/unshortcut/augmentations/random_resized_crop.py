@@ -1,21 +1,22 @@
-"""A random part of the image, resized: torchvision's `RandomResizedCrop`."""
+"""Crops a random box and resizes it: torchvision's `RandomResizedCrop`."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import as_range, as_size, height_and_width
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.fields import Pair, Size, ends, in_order
 from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
+from unshortcut.parts import settings
 
 _TRIES = 10
+_TINY = 1e-6
 
 
 class Crop(NamedTuple):
-    """A box in pixels of the full image, and that image's size."""
+    """A box in pixels of the full image, and the size of that image."""
 
     top: int
     left: int
@@ -25,24 +26,18 @@ class Crop(NamedTuple):
     full_width: int
 
 
-@dataclass(frozen=True)
+@settings
 class RandomResizedCrop(Augmentation):
-    """A box with an area and an aspect ratio drawn at random, resized with antialiasing."""
+    """Crops a box of random area and aspect ratio and resizes it with antialiasing."""
 
     name: ClassVar[str] = "random_resized_crop"
 
-    size: int | tuple[int, int] = 224
-    """Pixels of the result: a side, or height and width."""
-    scale: tuple[float, float] = (0.2, 1.0)
-    """Range of the box's part of the image's area."""
-    ratio: tuple[float, float] = (3 / 4, 4 / 3)
-    """Range of width over height, drawn log-uniformly."""
-
-    def __post_init__(self) -> None:
-        tiny = 1e-6
-        object.__setattr__(self, "size", as_size(self.name, self.size))
-        object.__setattr__(self, "scale", as_range(self.name, "scale", self.scale, tiny, 1.0))
-        object.__setattr__(self, "ratio", as_range(self.name, "ratio", self.ratio, tiny))
+    size: Size = 224
+    """Size of the result in pixels: the side of a square, or height and width."""
+    scale: Annotated[Pair, in_order(_TINY, 1)] = (0.2, 1.0)
+    """Range of the area of the box as a fraction of the image's area."""
+    ratio: Annotated[Pair, in_order(_TINY)] = (3 / 4, 4 / 3)
+    """Range of width divided by height, sampled log-uniformly."""
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Crop:
         log_low, log_high = math.log(self.ratio[0]), math.log(self.ratio[1])
@@ -60,19 +55,19 @@ class RandomResizedCrop(Augmentation):
         return Crop(top, left, box_height, box_width, height, width)
 
     def apply(self, image: ImageArray, params: Crop) -> ImageArray:
-        # The image may have been decoded smaller than the one that the box was drawn for.
+        # The image may have been decoded at a smaller size than the box was sampled for.
         top, left, height, width, full_height, full_width = params
         box = box_in_smaller((top, left, height, width), full_height, full_width, image)
-        return resize_box(image, box, *height_and_width(self.size))
+        return resize_box(image, box, *ends(self.size))
 
     def output_size(self, params: Crop, height: int, width: int) -> tuple[int, int]:
-        return height_and_width(self.size)
+        return ends(self.size)
 
     def shrink(self, params: Crop) -> float:
-        return allowed_shrink(params.height, params.width, *height_and_width(self.size))
+        return allowed_shrink(params.height, params.width, *ends(self.size))
 
     def _largest(self, height: int, width: int) -> tuple[int, int]:
-        """Height and width of the largest box whose ratio is allowed."""
+        """Height and width of the largest box with an allowed ratio."""
         low, high = self.ratio
         if width / height < low:
             return max(1, round(width / low)), width

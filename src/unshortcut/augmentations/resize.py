@@ -1,18 +1,18 @@
-"""The whole image resized with antialiasing, for evaluation: torchvision's `Resize`."""
+"""Resizes the image with antialiasing, for evaluation: torchvision's `Resize`."""
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import as_size
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.fields import Size
 from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
+from unshortcut.parts import settings
 
 
 class Sizes(NamedTuple):
-    """Of the result, and of the full image."""
+    """Height and width of the result and of the full image."""
 
     height: int
     width: int
@@ -20,16 +20,13 @@ class Sizes(NamedTuple):
     full_width: int
 
 
-@dataclass(frozen=True)
+@settings
 class Resize(Augmentation):
-    """A size given as one number is that of the shorter side; two numbers are height and width."""
+    """Resizes the shorter side to `size` if it is one number, else to height and width."""
 
     name: ClassVar[str] = "resize"
 
-    size: int | tuple[int, int] = 256
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", as_size(self.name, self.size))
+    size: Size = 256
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Sizes:
         """Nothing is random."""

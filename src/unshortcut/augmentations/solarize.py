@@ -1,31 +1,24 @@
-"""Bright samples inverted at random: torchvision's `RandomSolarize`."""
+"""Inverts bright values at random: torchvision's `RandomSolarize`."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-import numpy as np
+from pydantic import Field
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import check_number, check_probability
-from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.fields import Number, Probability
 from unshortcut.imaging.color import solarize
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class Solarize(Augmentation):
-    """With probability p, samples of at least the threshold become 255 minus themselves."""
+@settings
+class Solarize(RandomlyApplied):
+    """With probability p, replaces values v of at least the threshold by 255 - v."""
 
     name: ClassVar[str] = "solarize"
 
-    threshold: float = 128.0
-    p: float = 0.2
+    threshold: Annotated[Number, Field(ge=0, le=256)] = 128.0
+    p: Probability = 0.2
 
-    def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
-        check_number(self.name, "threshold", self.threshold, 0, 256)
-
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> bool | None:
-        return True if rng.random() < self.p else None
-
-    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
-        return solarize(image, self.threshold) if params else image
+    def change(self, image: ImageArray) -> ImageArray:
+        return solarize(image, self.threshold)

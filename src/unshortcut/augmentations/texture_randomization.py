@@ -1,48 +1,45 @@
-"""Another texture on the same shapes: LooC's texture randomization, here without a network.
+"""Replaces the texture of the image and keeps its shapes: the texture randomization of LooC.
 
-LooC stylizes images by neural style transfer (Gatys et al.; Geirhos et al.). Here a style's
-texture is laid over the image's structure (`imaging.transfer`), or AdaIN does it from a weights
-file.
+LooC stylizes images by neural style transfer (Gatys et al.; Geirhos et al.). Here the texture of a
+style image is transferred without a network (`imaging.transfer`), or by AdaIN with given weights.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._settings import check_number, check_probability
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.data.open import open_data
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.fields import Probability
 from unshortcut.imaging.adain import AdaIN, load_adain
 from unshortcut.imaging.geometry import allowed_shrink
 from unshortcut.imaging.patterns import random_pattern
 from unshortcut.imaging.transfer import fit_style, transfer_texture
+from unshortcut.parts import settings
 from unshortcut.randomness import generator
 
 _TRIES = 10
 
 
-@dataclass(frozen=True)
+@settings
 class TextureRandomization(Augmentation):
-    """With probability p, the texture of a random style image or of a random pattern."""
+    """With probability p, transfers the texture of a random style image or random pattern."""
 
     name: ClassVar[str] = "texture_randomization"
 
-    strength: float = 1.0
-    """From 0, the image as it is, to 1, all of its texture replaced."""
+    strength: Probability = 1.0
+    """From 0, which leaves the image unchanged, to 1, which replaces all of its texture."""
     styles: str | None = None
-    """Style images: a folder, a tar file, shards or a name; None for procedural patterns."""
+    """Style images: a folder, a tar file, shards or a data set; None for procedural patterns."""
     adain: str | None = None
-    """A file of AdaIN weights, which then stylize instead of the transfer without a network."""
-    p: float = 0.5
+    """A file of AdaIN weights; with it, AdaIN replaces the transfer without a network."""
+    p: Probability = 0.5
 
     def __post_init__(self) -> None:
-        check_probability(self.name, self.p)
-        check_number(self.name, "strength", self.strength, 0.0, 1.0)
         try:
             if self.styles is not None:
                 _open_styles(self.styles)
@@ -52,7 +49,7 @@ class TextureRandomization(Augmentation):
             raise UsageError(f"{self.name}: {error}") from None
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> int | None:
-        """The number of a style: it names the same style for every image and every view."""
+        """The number of a style, which stands for the same style in every image and view."""
         chance, style = rng.random(), int(rng.integers(2**62))
         return style if chance < self.p else None
 
@@ -65,7 +62,7 @@ class TextureRandomization(Augmentation):
         return _load_adain(self.adain).stylize(image, style, alpha=self.strength)
 
     def style(self, number: int, height: int, width: int) -> ImageArray:
-        """The style image of a number, uint8 (height, width, 3)."""
+        """The style image with a number, uint8 (height, width, 3)."""
         rng = generator(number, "style")
         if self.styles is None:
             return random_pattern(rng, height, width)

@@ -9,4 +9,4 @@ from .operations.gaussian import Gaussian as Gaussian
 from .operations.robust import Robust as Robust
 from .operations.stylized import Stylized as Stylized
 from .operations.texture import Texture as Texture
-from .api import BuildResult as BuildResult
+from .run import BuildResult as BuildResult

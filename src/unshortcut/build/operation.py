@@ -1,4 +1,4 @@
-"""What an operation is: it makes the copy of one image, the same one for the same key."""
+"""The base of operations, each of which makes a changed copy of an image."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -10,16 +10,16 @@ from unshortcut.parts import PartOf
 
 
 class Operation(ABC):
-    """A frozen dataclass whose fields are its settings, found by its `name`."""
+    """A class whose fields are its settings (see `parts.settings`), found by its `name`."""
 
     name: ClassVar[str]
-    """What the command line calls it, and what a doubled set adds to the names of copies."""
+    """Its name in the command line, and the suffix of copies that lie beside their originals."""
 
     @abstractmethod
     def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
-        """The copy of an image, uint8 (h, w, 3) to uint8 (h', w', 3); never changes its input.
+        """The changed copy, uint8 (h', w', 3), of an image, uint8 (h, w, 3) of any size.
 
-        Whatever is random comes from `rng`, and images of any size from 1 × 1 on are accepted.
+        Must not change its input; all randomness comes from `rng`.
         """
 
 
@@ -27,6 +27,6 @@ OPERATIONS = PartOf("unshortcut.build.operations", Operation, "method")
 
 
 def make_operation(name: str, settings: dict[str, Any]) -> Operation:
-    """An operation by name, its settings validated."""
+    """An operation by name, with validated settings."""
     made: Operation = OPERATIONS.build({"name": name, **settings})
     return made

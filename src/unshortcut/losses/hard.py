@@ -1,15 +1,15 @@
-"""InfoNCE in which hard negatives weigh more (Robinson et al., 2021); debiased as well."""
+"""Debiased InfoNCE with larger weights for hard negatives (Robinson et al., 2021)."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from unshortcut.errors import UsageError
+from unshortcut.fields import NonNegativeNumber
 from unshortcut.losses.debiased import Debiased, without_positives
+from unshortcut.parts import settings
 
 
 def hard_loss(
@@ -19,11 +19,11 @@ def hard_loss(
     positive_share: float,
     beta: float,
 ) -> Tensor:
-    """`debiased` with Σ_k e^(n_k/τ) reweighed: Σ_k w_k e^(n_k/τ), w_k = e^(β n_k/τ) / its mean.
+    """`debiased_loss` with the sum Σ_k w_k e^(n_k/τ), where w_k = e^(β n_k/τ) / its mean.
 
     positive: (N,) similarity of each query to its positive.
-    negatives: a list of (N, K_i) similarities, one a source.
-    Returns (N,). The weights take a gradient too, as in the official code.
+    negatives: a list of (N, K_i) similarities, one tensor per source.
+    Returns (N,). Gradients flow through the weights too, as in the official code.
 
     >>> hard_loss(torch.tensor([1.0]), [torch.tensor([[1.0, -1.0]])], 1.0, 0.0, beta=1.0)
     tensor([1.0274])
@@ -35,19 +35,14 @@ def hard_loss(
     return without_positives(positive, log_sum, count, temperature, positive_share)
 
 
-@dataclass(frozen=True)
+@settings
 class Hard(Debiased):
-    """`hard_loss` with its settings; those of the official code, by default."""
+    """`hard_loss` with its settings; the defaults are those of the official code."""
 
     name: ClassVar[str] = "hard"
 
-    beta: float = 1.0
-    """How much more the harder negatives weigh; at 0 all weigh the same."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.beta < 0:
-            raise UsageError(f"beta must be at least 0, got {self.beta}")
+    beta: NonNegativeNumber = 1.0
+    """How strongly hard negatives are emphasized; with 0, all have the same weight."""
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
         return hard_loss(positive, negatives, self.temperature, self.positive_share, self.beta)

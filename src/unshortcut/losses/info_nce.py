@@ -1,20 +1,21 @@
 """InfoNCE, the loss of MoCo and SimCLR (equation 1 of the non-semantic-negatives paper)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from unshortcut.fields import PositiveNumber
 from unshortcut.losses.loss import ContrastiveLoss
+from unshortcut.parts import settings
 
 
 def info_nce_loss(positive: Tensor, negatives: Sequence[Tensor], temperature: float) -> Tensor:
     """−log( exp(p/τ) / (exp(p/τ) + Σ_i Σ_k exp(n_ik/τ)) ) of each query.
 
     positive: (N,) similarity of each query to its positive.
-    negatives: a list of (N, K_i) similarities, one a source; where they come from does not matter.
+    negatives: a list of (N, K_i) similarities, one tensor per source.
     Returns (N,).
 
     >>> info_nce_loss(torch.tensor([1.0]), [torch.tensor([[1.0, 1.0, 1.0]])], temperature=0.5)
@@ -24,13 +25,13 @@ def info_nce_loss(positive: Tensor, negatives: Sequence[Tensor], temperature: fl
     return torch.logsumexp(logits, dim=1) - logits[:, 0]
 
 
-@dataclass(frozen=True)
+@settings
 class InfoNCE(ContrastiveLoss):
     """`info_nce_loss` with its temperature."""
 
     name: ClassVar[str] = "info_nce"
 
-    temperature: float = 0.2
+    temperature: PositiveNumber = 0.2
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
         return info_nce_loss(positive, negatives, self.temperature)

@@ -1,21 +1,21 @@
 """The squared distance of unit vectors, the loss of BYOL (equation 2 of the NSN paper)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
 from unshortcut.errors import UsageError
 from unshortcut.losses.loss import Loss, Placement
+from unshortcut.parts import settings
 
 
 def squared_distance_loss(positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
-    """‖q − p‖² − Σ_i Σ_k ‖q − n_ik‖² of each query, out of similarities of unit vectors.
+    """‖q − p‖² − Σ_i Σ_k ‖q − n_ik‖² of each query, computed from similarities of unit vectors.
 
     positive: (N,) similarity of each query to its positive.
-    negatives: a list of (N, K_i) similarities, one a source.
-    Returns (N,). Equation 2 prints norms and expands squares; the squares are meant.
+    negatives: a list of (N, K_i) similarities, one tensor per source.
+    Returns (N,). Equation 2 prints norms, but its expansion is that of their squares.
 
     >>> import torch
     >>> squared_distance_loss(torch.tensor([1.0]), [torch.tensor([[0.5]])])
@@ -27,7 +27,7 @@ def squared_distance_loss(positive: Tensor, negatives: Sequence[Tensor]) -> Tens
     return loss
 
 
-@dataclass(frozen=True)
+@settings
 class SquaredDistance(Loss):
     """`squared_distance_loss`; alpha is the weight of a negative's distance."""
 
@@ -37,10 +37,10 @@ class SquaredDistance(Loss):
         return squared_distance_loss(positive, negatives)
 
     def weigh(self, similarities: Tensor, alpha: float, placement: Placement) -> Tensor:
-        """1 − α(1 − s), for then 2 − 2 of it is α(2 − 2s)."""
+        """1 − α(1 − s), for which 2 − 2 (1 − α(1 − s)) = α(2 − 2s)."""
         if placement != "inside":
             raise UsageError(
-                "placement 'outside' is for losses with an exponential; squared_distance has "
-                "none, and weighs the distance itself"
+                "placement 'outside' needs a loss with an exponential; squared_distance has none "
+                "and weights the distance itself"
             )
         return 1 - alpha * (1 - similarities)

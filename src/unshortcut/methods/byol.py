@@ -1,18 +1,17 @@
-"""BYOL: predict what a slow copy of the network says of another view (Grill et al.).
+"""BYOL: a network predicts a momentum copy's embedding of another view (Grill et al.).
 
-The NSN paper (equation 2, appendix C.4) adds negatives: the prediction is pushed from the slow
-copy's embedding of its own image's patch tiles.
+The NSN paper (equation 2, appendix C.4) adds negatives: the prediction is pushed away from the
+momentum copy's embedding of tiled patches of the same image.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.losses.squared_distance import SquaredDistance
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
@@ -21,24 +20,25 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
 from unshortcut.negatives.source import Negatives
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class BYOLSettings(ContrastiveSettings):
-    """BYOL as published for 300 epochs, by default."""
+    """Settings of BYOL; the defaults are those published for 300 epochs."""
 
     name = "byol"
     query_views: ClassVar[tuple[str, ...]] = ("query", "key")
 
-    momentum: Annotated[float, Field(ge=0, le=1)] = 0.99
-    """Of the slow copy at the start; it goes to 1 along a cosine."""
-    hidden: int = 4096
+    momentum: Probability = 0.99
+    """Momentum of the copy at the start; it increases to 1 along a cosine."""
+    hidden: PositiveInt = 4096
     """Width of the hidden layers of projector and predictor."""
-    dim: int = 256
-    """Width of the embedding."""
+    dim: PositiveInt = 256
+    """Dimension of the embedding."""
     head_batch_norm: bool = True
-    """Batch norm in the hidden layers of projector and predictor."""
-    loss: AnyLoss = SquaredDistance()  # noqa: RUF009 (frozen)
+    """Whether the hidden layers of projector and predictor have batch norm."""
+    loss: AnyLoss = SquaredDistance()
     negatives: Negatives = ()
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "BYOL":
@@ -46,7 +46,7 @@ class BYOLSettings(ContrastiveSettings):
 
 
 class BYOL(ContrastiveMethod):
-    """A network that predicts, and a slow copy without the predictor; both ways round."""
+    """A network with a predictor and a momentum copy without; each view predicts the other."""
 
     settings: BYOLSettings
 
@@ -65,7 +65,7 @@ class BYOL(ContrastiveMethod):
 
     def loss(self, batch: Batch) -> StepOutput:
         views = [batch.views[name] for name in self.settings.query_views]
-        # Each view alone, and not joined: batch statistics are those of one view, as published.
+        # Views are encoded one by one: batch statistics are those of a single view, as published.
         projections = [self.head(self.encoder(view)) for view in views]  # (N, D) each
         predictions = [F.normalize(self.predictor(one), dim=1) for one in projections]
         if self.starts_step:
@@ -83,7 +83,7 @@ class BYOL(ContrastiveMethod):
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
-        """By the slow copy: (N, 3, H, W) to unit embeddings (N, D)."""
+        """Encode images (N, 3, H, W) with the momentum copy to unit embeddings (N, D)."""
         return F.normalize(self.slow_network(images), dim=1)
 
     def _mlp(self, width: int) -> MLPHead:

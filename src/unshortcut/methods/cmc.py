@@ -1,51 +1,51 @@
-"""CMC: an image's lightness and its color, told by two networks, must agree (Tian et al.).
+"""CMC: contrasts the lightness of an image with its color, in two networks (Tian et al.).
 
-The step, in order: encode the L and the ab channels of one view, each by its own network; compare
-each with the image's row in the bank of the other, the positive, and with rows drawn at random;
-after the backward pass, move both banks' rows of the batch toward the new embeddings.
+A step encodes the L and the ab channels of one view, each with its own network. Each embedding is
+compared with the image's row in the memory bank of the other network, the positive, and with
+random rows. After the backward pass, the images' rows in both banks move toward the new embeddings.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import cast
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.distributed import gather
 from unshortcut.errors import UsageError
+from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
-from unshortcut.methods.insdis import positions
+from unshortcut.methods.insdis import image_indices
 from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
 from unshortcut.models.bank import MemoryBank
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
+from unshortcut.parts import settings
 from unshortcut.randomness import torch_seed
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 
 
-@dataclass(frozen=True)
+@settings
 class CMCSettings(MethodSettings):
-    """CMC as PyContrast has it, by default: linear heads and the loss of InfoNCE.
+    """Settings of CMC; the defaults are PyContrast's, with linear heads and InfoNCE.
 
-    Colors are those of Lab, as in the CMC paper; PyContrast itself takes the alike YDbDr.
+    The color space is Lab, as in the CMC paper; PyContrast itself uses the similar YDbDr.
     """
 
     name = "cmc"
 
-    dim: int = 128
-    """Width of the embedding of each network."""
+    dim: PositiveInt = 128
+    """Dimension of the embedding of each network."""
     head_batch_norm: bool = False
-    """Batch norm after the linear head; small encoders learn far sooner with it."""
-    bank_negatives: Annotated[int, Field(ge=1)] = 65536
-    """How many rows of the banks are drawn each step as negatives, for all queries together."""
-    bank_momentum: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """The share that a row of a bank keeps when its image is seen again."""
-    loss: AnyLoss = InfoNCE(temperature=0.07)  # noqa: RUF009 (frozen)
+    """Whether batch norm follows the linear head; small encoders learn much faster with it."""
+    bank_negatives: PositiveInt = 65536
+    """Number of random rows of a bank that all queries of a step share as negatives."""
+    bank_momentum: Probability = 0.5
+    """Weight of the old row of a bank when its image is seen again."""
+    loss: AnyLoss = InfoNCE(temperature=0.07)
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "CMC":
         return CMC(encoder, self, training)
@@ -55,10 +55,10 @@ class CMCSettings(MethodSettings):
 
 
 class CMC(Method):
-    """Two networks and two banks, contrasted across; the representation is that of both.
+    """Two networks with two memory banks; the representation is that of both networks.
 
-    As in InsDis, negatives are drawn once a step for the queries of all ranks, and a query may
-    meet the row of its own image among them.
+    As in InsDis, negatives are sampled once per step for the queries of all ranks and may include
+    the row of a query's own image.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class CMC(Method):
             )
         super().__init__(encoder, training)
         self.settings = settings
-        plan = self.training_context
+        context = self.training_context
         self.heads = nn.ModuleList(
             MLPHead(
                 encoder.dim // 2, 0, settings.dim, layers=1, batch_norm=settings.head_batch_norm
@@ -78,7 +78,7 @@ class CMC(Method):
             for _ in range(2)
         )
         self.banks = nn.ModuleList(
-            MemoryBank(plan.images, settings.dim, torch_seed(plan.seed, part))
+            MemoryBank(context.num_images, settings.dim, torch_seed(context.seed, part))
             for part in ("lightness", "colour")
         )
         self._pending: tuple[Tensor, Tensor, Tensor] | None = None
@@ -89,12 +89,12 @@ class CMC(Method):
         return cast(ColorSplit, self.encoder.model)
 
     def loss(self, batch: Batch) -> StepOutput:
-        index = positions(batch)
+        index = image_indices(batch)
         lightness, color = self.embed_parts(batch.views["query"])  # (N, D) each
         of_lightness, of_color = (cast(MemoryBank, bank) for bank in self.banks)
-        drawn = of_color.draw(self.settings.bank_negatives, self.step_generator("bank"))  # (K,)
-        first, one = self._compare(lightness, of_color, index, drawn)
-        second, other = self._compare(color, of_lightness, index, drawn)
+        sampled = of_color.draw(self.settings.bank_negatives, self.step_generator("bank"))  # (K,)
+        first, one = self._compare(lightness, of_color, index, sampled)
+        second, other = self._compare(color, of_lightness, index, sampled)
 
         self._pending = (index, lightness.detach(), color.detach())
         metrics = {"positive_similarity": torch.cat([one, other]).detach().mean()}
@@ -108,7 +108,7 @@ class CMC(Method):
             self._pending = None
 
     def embed(self, images: Tensor) -> Tensor:
-        """(N, 2 D): the similarity of two rows is the mean of those that the two networks see."""
+        """(N, 2 D): the similarity of two rows is the mean of the similarities in both networks."""
         return self._join(*self.embed_parts(images))
 
     def embed_parts(self, images: Tensor) -> tuple[Tensor, Tensor]:
@@ -120,11 +120,11 @@ class CMC(Method):
         return lightness, color
 
     def _compare(
-        self, queries: Tensor, bank: MemoryBank, index: Tensor, drawn: Tensor
+        self, queries: Tensor, bank: MemoryBank, index: Tensor, sampled: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Losses of queries (N, D) against a bank, and similarities to positives, (N,) both."""
+        """Losses of the queries (N, D) and their similarities to positives in a bank, both (N,)."""
         positive = (queries * bank.read(index)).sum(dim=1)
-        return self.settings.loss(positive, [queries @ bank.read(drawn).T]), positive
+        return self.settings.loss(positive, [queries @ bank.read(sampled).T]), positive
 
     @staticmethod
     def _join(lightness: Tensor, color: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What contrastive methods share: queries against positives and sources of negatives."""
+"""The base of contrastive methods, which compare queries with positives and negatives."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -12,50 +12,50 @@ from unshortcut.errors import UsageError
 from unshortcut.losses.loss import AnyLoss, ContrastiveLoss
 from unshortcut.methods.method import Method, MethodSettings, TrainingContext
 from unshortcut.models.encoder import Encoder
-from unshortcut.negatives.alpha import WeighedSettings
-from unshortcut.negatives.source import Contrast, Negatives, Sources, view_transforms_of
+from unshortcut.negatives.alpha import WeightedSettings
+from unshortcut.negatives.source import ContrastStep, Negatives, Sources, view_transforms_of
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 
 
 class ContrastiveSettings(MethodSettings):
-    """Settings with an loss and sources of negatives."""
+    """Settings with a loss and sources of negatives."""
 
     query_views: ClassVar[tuple[str, ...]] = ("query",)
-    """The views that are queries, each with a positive of its own."""
+    """Names of the views that are used as queries, each with its own positive."""
     has_spaces: ClassVar[bool] = False
-    """Whether queries are compared in several spaces, with a key each."""
+    """Whether queries are compared in several spaces, each with its own key."""
     dim: int
     loss: AnyLoss
     negatives: Negatives
 
     def view_transforms(self) -> dict[str, ViewTransform]:
-        asked = view_transforms_of(self.negatives, self.query_views)
-        return {"query": Augmented(), "key": Augmented(), **asked}
+        needed = view_transforms_of(self.negatives, self.query_views)
+        return {"query": Augmented(), "key": Augmented(), **needed}
 
-    def check(self, images: int, sync_batch_norm: bool) -> None:
+    def check(self, num_images: int, sync_batch_norm: bool) -> None:
         present = [source for source in self.negatives if not source.absent]
         if isinstance(self.loss, ContrastiveLoss) and not present:
             raise UsageError(
-                f"method.negatives is empty, or every alpha in it is 0: {self.loss.name} has "
-                "nothing to tell a positive from"
+                f"method.negatives is empty, or every alpha in it is 0: the loss {self.loss.name} "
+                "needs negatives"
             )
         for source in present:
             if source.needs_spaces and not self.has_spaces:
                 raise UsageError(
-                    f"method.negatives: '{source.name}' is for methods with several spaces, such "
-                    f"as looc; {self.name} has one key an image"
+                    f"method.negatives: '{source.name}' needs a method with several spaces, such "
+                    f"as looc; {self.name} has one key per image"
                 )
-            if isinstance(source, WeighedSettings):
+            if isinstance(source, WeightedSettings):
                 self.loss.weigh(torch.zeros(1, 1), 1.0, source.placement)
 
 
 class ContrastiveMethod(Method):
-    """A method whose loss compares queries with their positives and with sources of negatives."""
+    """A method whose loss compares queries with their positives and with negatives."""
 
     settings: ContrastiveSettings
     head: nn.Module
-    """From features to embeddings, which the method builds as it needs it."""
+    """Maps features to embeddings; subclasses build it."""
 
     def __init__(
         self, encoder: Encoder, settings: ContrastiveSettings, training: TrainingContext | None
@@ -65,7 +65,7 @@ class ContrastiveMethod(Method):
         self.sources = self.build_sources(self.training_context.seed)
 
     def build_sources(self, seed: int) -> Sources:
-        """The sources of negatives, in which random beginnings depend on the seed."""
+        """The sources of negatives; their random initial states depend on the seed."""
         return Sources(self.settings.negatives, self.settings.dim, seed)
 
     def embed(self, images: Tensor) -> Tensor:
@@ -73,20 +73,22 @@ class ContrastiveMethod(Method):
 
     @abstractmethod
     def encode_keys(self, images: Tensor) -> Tensor:
-        """Images (N, 3, H, W) to unit embeddings (N, D) as the positives are encoded."""
+        """Encode images (N, 3, H, W) to unit embeddings (N, D) in the way positives are encoded."""
 
     def compare(
         self, queries: Tensor, positives: Tensor, views: Mapping[str, Tensor]
     ) -> tuple[Tensor, Tensor]:
-        """The loss of each query and its similarity to its positive, (M,) both.
+        """The loss of each query and its similarity to its positive, both (M,).
 
         queries and positives: (M, D) unit rows, a block of N rows for each of `query_views`.
         """
-        return self.judge(self.contrast(queries, positives, views), self.sources)
+        return self.query_losses(self.contrast_step(queries, positives, views), self.sources)
 
-    def contrast(self, queries: Tensor, positives: Tensor, views: Mapping[str, Tensor]) -> Contrast:
-        """What sources of negatives see."""
-        return Contrast(
+    def contrast_step(
+        self, queries: Tensor, positives: Tensor, views: Mapping[str, Tensor]
+    ) -> ContrastStep:
+        """The input of the sources of negatives."""
+        return ContrastStep(
             queries,
             positives,
             self.settings.query_views,
@@ -97,10 +99,10 @@ class ContrastiveMethod(Method):
             self.progress,
         )
 
-    def judge(self, contrast: Contrast, sources: Sources) -> tuple[Tensor, Tensor]:
-        """The loss of each query of a contrast and its similarity to its positive, (M,) both."""
-        positive = (contrast.queries * contrast.positives).sum(dim=1)
-        return self.settings.loss(positive, sources.similarities(contrast)), positive
+    def query_losses(self, step: ContrastStep, sources: Sources) -> tuple[Tensor, Tensor]:
+        """The loss of each query and its similarity to its positive, both (M,)."""
+        positive = (step.queries * step.positives).sum(dim=1)
+        return self.settings.loss(positive, sources.similarities(step)), positive
 
     def after_backward(self) -> None:
         self.sources.after_backward()

@@ -1,17 +1,16 @@
-"""InfoMin: MoCo with strong augmentations and a second query made of jigsaw pieces (Tian et al.).
+"""InfoMin: MoCo with strong augmentations and a second query from jigsaw pieces (Tian et al.).
 
-The augmentations are the recipe's; this is the branch. The pieces of the view `jigsaw` are encoded
-one by one by the query encoder, joined by a head, and compared with the same keys and negatives.
+The augmentations are part of the recipe; this module adds the jigsaw branch. The query encoder
+encodes the pieces of the view `jigsaw` one by one, a head joins them, and the result is compared
+with the same keys and negatives.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
+from unshortcut.fields import Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.method import TrainingContext
@@ -19,19 +18,20 @@ from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.models.batchnorm import running_statistics_kept, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.jigsaw import JigsawHead, cut
+from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.jigsaw import GRID, Jigsaw
 
 
-@dataclass(frozen=True)
+@settings
 class InfoMinSettings(MoCoSettings):
-    """InfoMin as PyContrast has it, by default."""
+    """Settings of InfoMin; the defaults are PyContrast's."""
 
     name = "infomin"
 
-    loss: AnyLoss = InfoNCE(temperature=0.15)  # noqa: RUF009 (frozen)
-    jigsaw_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Of the loss of the jigsaw query; that of the whole query has the rest. 0: no such branch."""
+    loss: AnyLoss = InfoNCE(temperature=0.15)
+    jigsaw_weight: Probability = 0.5
+    """Weight w of the jigsaw query's loss; the whole query has 1 - w. 0 disables the branch."""
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "InfoMin":
         return InfoMin(encoder, self, training)
@@ -42,7 +42,7 @@ class InfoMinSettings(MoCoSettings):
 
 
 class InfoMin(MoCo):
-    """MoCo whose queries are asked twice: as a whole, and in pieces."""
+    """MoCo with two queries per image: the whole view and its jigsaw pieces."""
 
     settings: InfoMinSettings
 
@@ -72,9 +72,9 @@ class InfoMin(MoCo):
         return losses, positive
 
     def embed_jigsaw(self, images: Tensor) -> Tensor:
-        """Jigsaw views (N, 3, H, W) to unit embeddings (N, D).
+        """Encode jigsaw views (N, 3, H, W) to unit embeddings (N, D).
 
-        The encoder's running statistics remain those of whole images, which it is used for later.
+        The encoder's running statistics stay those of whole images, which it is used on later.
         """
         with running_statistics_kept(self.encoder):
             features = self.encoder(cut(images, GRID))  # (9 N, C)

@@ -1,14 +1,14 @@
-"""LooC: a space for each augmentation, sensitive to it and to no other (Xiao et al.).
+"""LooC: one embedding space per augmentation, sensitive to it and to no other (Xiao et al.).
 
-The step is MoCo's. Besides the key with draws of its own there is one for each space, which shares
-the query's draws of the space's augmentations; all keys go through the key encoder, and all heads
-see all of them. Equation 2 is InfoNCE in every space: in space 0, `invariant`, the positive is the
-key with draws of its own; in space i the one that shares, and the image's other keys are negatives.
-LooC++ is the same with `encoder.branches`: then each head has a last stage of its own.
+The step is that of MoCo. In addition to the ordinary key, there is one key per space, which shares
+with the query the sampled parameters of the space's augmentations. The key encoder and all heads
+process all keys. Equation 2 is InfoNCE in each space: in space 0, `invariant`, the positive is the
+ordinary key; in space i it is the key that shares parameters, and the image's other keys are
+negatives. LooC++ is the same with `encoder.branches`: each head has its own last encoder stage.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -22,17 +22,18 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import SpaceHeads
 from unshortcut.negatives.other_keys import OtherKeysSettings
 from unshortcut.negatives.queue import QueueSettings
-from unshortcut.negatives.source import Contrast, Negatives, SpaceSources
+from unshortcut.negatives.source import ContrastStep, Negatives, SpaceSources
+from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.leave_one_out import Lacking, Sharing
 
 INVARIANT = "invariant"
-"""The space that is always there, and comes first."""
+"""The name of the first space, which every LooC model has."""
 
 
-@dataclass(frozen=True)
+@settings
 class LooCSettings(MoCoSettings):
-    """LooC as published, by default: color has a space of its own."""
+    """Settings of LooC; the defaults are those published, with a space for color."""
 
     name = "looc"
     has_spaces: ClassVar[bool] = True
@@ -40,38 +41,38 @@ class LooCSettings(MoCoSettings):
     spaces: dict[str, tuple[str, ...]] = field(
         default_factory=lambda: {"color": ("color_jitter", "grayscale")}
     )
-    """By the name of a space: the augmentations it is sensitive to; none: invariant to all."""
+    """Names of the augmentations that each space is sensitive to; without any it is invariant."""
     strategy: Literal["leave_one_out", "add_one"] = "leave_one_out"
-    """With `add_one` the query lacks those augmentations, and each key has those of its space."""
+    """With `add_one`, the query has none of these augmentations, and a key those of its space."""
     negatives: Negatives = (QueueSettings(16384), OtherKeysSettings())
 
     def __post_init__(self) -> None:
         if not self.spaces or INVARIANT in self.spaces:
-            raise UsageError(
-                f"method.spaces must name at least one space besides '{INVARIANT}', which is "
-                f"always there; got {list(self.spaces)}"
+            raise ValueError(
+                f"'spaces' must name at least one space besides '{INVARIANT}', which always "
+                f"exists, got {list(self.spaces)}"
             )
         if bad := [name for name in self.spaces if not name.isidentifier()]:
-            raise UsageError(
-                f"method.spaces: '{bad[0]}' is no name; letters, digits and _ make one"
+            raise ValueError(
+                f"'spaces': the name '{bad[0]}' must consist of letters, digits and underscores"
             )
 
-        once = [*self.shared, *(name for names in self.spaces.values() for name in names)]
-        if twice := [name for name in once if once.count(name) > 1]:
-            raise UsageError(
-                f"'{twice[0]}' may have one space, or be in method.shared: of two keys that share "
-                "its draws with the query one would be a positive and one a negative"
+        names = [*self.shared, *(name for names in self.spaces.values() for name in names)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(
+                f"'{twice[0]}' may be in one of the 'spaces' or in 'shared', but only once: of two "
+                "keys that share its parameters with the query, one would be a negative"
             )
         if self.strategy == "add_one":
             self._check_add_one()
 
     def _check_add_one(self) -> None:
         if self.shared:
-            raise UsageError("method.shared is for the strategy leave_one_out")
+            raise ValueError("'shared' needs the strategy leave_one_out")
         if any(source.needs_spaces and not source.absent for source in self.negatives):
-            raise UsageError(
-                "method.strategy add_one goes without the negatives 'other_keys': the query lacks "
-                "the augmentations, and so do keys that would be its negatives"
+            raise ValueError(
+                "the strategy add_one does not work with the negatives 'other_keys': keys that "
+                "lack the same augmentations as the query would be its negatives"
             )
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "LooC":
@@ -79,17 +80,17 @@ class LooCSettings(MoCoSettings):
 
     @property
     def designated(self) -> dict[str, tuple[str, ...]]:
-        """The spaces with augmentations of their own, which have a key of their own."""
+        """The spaces that are sensitive to augmentations; each has its own key."""
         return {space: names for space, names in self.spaces.items() if names}
 
     def key_of(self, space: str) -> str:
-        """The view that is the positive in a space."""
+        """Name of the view that is the positive in a space."""
         return f"key_{space}" if self.spaces.get(space) else "key"
 
     def view_transforms(self) -> dict[str, ViewTransform]:
-        asked = super().view_transforms()
+        needed = super().view_transforms()
         if self.strategy == "add_one":
-            return asked | self._add_one()
+            return needed | self._add_one()
         drops = any(
             isinstance(source, OtherKeysSettings) and source.equal_params == "drop"
             for source in self.negatives
@@ -98,7 +99,7 @@ class LooCSettings(MoCoSettings):
         keys = {"key": self.shared} | {
             self.key_of(space): (*names, *self.shared) for space, names in self.designated.items()
         }
-        return asked | {
+        return needed | {
             view: Sharing(shares=shares, compares=compares) for view, shares in keys.items()
         }
 
@@ -112,17 +113,17 @@ class LooCSettings(MoCoSettings):
             for view, names in own.items()
         }
 
-    def check(self, images: int, sync_batch_norm: bool) -> None:
-        super().check(images, sync_batch_norm)
+    def check(self, num_images: int, sync_batch_norm: bool) -> None:
+        super().check(num_images, sync_batch_norm)
         if all(source.needs_spaces or source.absent for source in self.negatives):
             raise UsageError(
-                f"method.negatives: the space '{INVARIANT}' has no negatives; add a queue or the "
-                "batch"
+                f"method.negatives: the space '{INVARIANT}' has no negatives; add the source "
+                "'queue' or 'batch'"
             )
 
 
 class LooC(MoCo):
-    """MoCo in several spaces at once, each with a head, negatives and a positive of its own."""
+    """MoCo in several spaces, each with its own head, negatives and positive."""
 
     settings: LooCSettings
     head: SpaceHeads
@@ -146,11 +147,11 @@ class LooC(MoCo):
         return SpaceSources(len(self.spaces), self.settings.negatives, self.settings.dim, seed)
 
     def embed(self, images: Tensor) -> Tensor:
-        """(N, S · D): the similarity of two rows is the mean of those in all spaces."""
+        """(N, S · D): the similarity of two rows is the mean of the similarities in all spaces."""
         return _joined(self.embed_spaces(images))
 
     def embed_spaces(self, images: Tensor) -> Tensor:
-        """(N, S, D), a unit row for each space."""
+        """(N, S, D), one unit row per space."""
         return F.normalize(self.head(self.encoder(images)), dim=-1)
 
     def loss(self, batch: Batch) -> StepOutput:
@@ -160,9 +161,9 @@ class LooC(MoCo):
         encoded = _Encoded(self, batch.views)
 
         losses, positives = [], []
-        for place, space in enumerate(self.spaces):
-            contrast = self._contrast(place, space, queries[:, place], encoded, batch)
-            loss, positive = self.judge(contrast, self.sources.of_space(place))
+        for index, space in enumerate(self.spaces):
+            step = self._space_step(index, space, queries[:, index], encoded, batch)
+            loss, positive = self.query_losses(step, self.sources.of_space(index))
             losses.append(loss.mean())
             positives.append(positive.detach().mean())
         metrics = {"positive_similarity": torch.stack(positives).mean()} | {
@@ -170,30 +171,30 @@ class LooC(MoCo):
         }
         return StepOutput(torch.stack(losses).mean(), _joined(queries.detach()), metrics)
 
-    def _contrast(
-        self, place: int, space: str, queries: Tensor, encoded: "_Encoded", batch: Batch
-    ) -> Contrast:
-        """What the queries (N, D) of a space are compared with."""
+    def _space_step(
+        self, index: int, space: str, queries: Tensor, encoded: "_Encoded", batch: Batch
+    ) -> ContrastStep:
+        """The queries (N, D) of a space with their positives and other keys."""
         own = self.settings.key_of(space)
-        contrast = replace(
-            self.contrast(queries, encoded[own][:, place], batch.views),
-            encode=lambda images: encoded.of(images)[:, place],
+        step = replace(
+            self.contrast_step(queries, encoded[own][:, index], batch.views),
+            encode=lambda images: encoded.of(images)[:, index],
         )
         designated = list(self.settings.designated)
         if space not in designated:
-            return contrast
+            return step
         keys = ["key", *map(self.settings.key_of, designated)]
         others = [key for key in keys if key != own]
-        metadata = None
+        equal = None
         if all(key in batch.metadata for key in others):
-            answers = [batch.metadata[key][:, designated.index(space)] for key in others]
-            metadata = torch.stack(answers, dim=1).to(queries.device)
-        embeddings = torch.stack([encoded[key][:, place] for key in others], dim=1)
-        return replace(contrast, other_keys=embeddings, equal_params=metadata)
+            columns = [batch.metadata[key][:, designated.index(space)] for key in others]
+            equal = torch.stack(columns, dim=1).to(queries.device)
+        embeddings = torch.stack([encoded[key][:, index] for key in others], dim=1)
+        return replace(step, other_keys=embeddings, equal_params=equal)
 
 
 class _Encoded:
-    """Views as the key encoder sees them, (N, S, D): each is encoded once for all spaces."""
+    """Embeddings (N, S, D) of views by the key encoder; each view is encoded only once."""
 
     def __init__(self, method: LooC, views: Mapping[str, Tensor]) -> None:
         self._method = method
@@ -204,13 +205,13 @@ class _Encoded:
         return self.of(self._views[view])
 
     def of(self, images: Tensor) -> Tensor:
-        """Of the images (N, 3, H, W) of a view, known again by being the same tensor."""
+        """Embeddings of the images (N, 3, H, W) of a view, which is recognized by its tensor."""
         if id(images) not in self._known:
-            # The images too: an id is that of one tensor only while it lives.
+            # Keeps the images as well, because an id is unique only while the tensor exists.
             self._known[id(images)] = images, self._method.encode_keys(images)
         return self._known[id(images)][1]
 
 
 def _joined(embeddings: Tensor) -> Tensor:
-    """(N, S, D) unit rows to unit rows (N, S · D)."""
+    """Concatenate unit rows (N, S, D) to unit rows (N, S · D)."""
     return embeddings.flatten(1) / embeddings.shape[1] ** 0.5

@@ -1,4 +1,4 @@
-"""What a method is: an ordinary LightningModule that asks for its views by name."""
+"""The base of methods, which are LightningModules that ask for views by name."""
 
 import math
 from abc import ABC, abstractmethod
@@ -30,37 +30,37 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class TrainingContext:
-    """What a method needs to know of its run besides its own settings."""
+    """What a method needs to know about its run in addition to its own settings."""
 
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
     seed: int = 0
     mean: tuple[float, ...] = IMAGENET_MEAN
     std: tuple[float, ...] = IMAGENET_STD
-    images: int | None = None
-    """How many the data set has; None where nothing is to be trained."""
-    classes: int | None = None
-    """How many the labels name; None where there are no labels."""
+    num_images: int | None = None
+    """Number of images in the data set; None if nothing is to be trained."""
+    num_classes: int | None = None
+    """Number of classes; None if the data have no labels."""
 
 
 class MethodSettings(ABC):
-    """What a recipe says of a method: a frozen dataclass, found by its `name`."""
+    """Settings of a method as fields (see `parts.settings`), found by its `name`."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "Method":
-        """The method around an encoder."""
+        """The method with an encoder."""
 
     @abstractmethod
     def view_transforms(self) -> dict[str, ViewTransform]:
-        """The views that the method asks for, by name."""
+        """The views that the method needs, by name."""
 
-    def check(self, images: int, sync_batch_norm: bool) -> None:
-        """Refuse, before a run begins, what this method cannot do.
+    def check(self, num_images: int, sync_batch_norm: bool) -> None:
+        """Raise a `UsageError` before a run starts if the method cannot work with its settings.
 
-        `images` is how many a device sees at a time; `sync_batch_norm` whether batch statistics
-        are to be taken over all devices.
+        `num_images` is the batch size of a device; `sync_batch_norm` tells whether batch statistics
+        are computed over all devices.
         """
         return
 
@@ -71,21 +71,21 @@ AnyMethod = Annotated[MethodSettings, PartOf("unshortcut.methods", MethodSetting
 
 @dataclass
 class Batch:
-    """What a method sees of a batch of N images."""
+    """The input of a method: views of N images."""
 
     views: Mapping[str, Tensor]
-    """Named, normalized views, (N, 3, H, W) each."""
+    """Normalized views by name, (N, 3, H, W) each."""
     index: Tensor | None = None
-    """(N,) positions of the images in the data set, for methods that remember single images."""
+    """(N,) indices of the images in the data set, for methods with a memory bank."""
     label: Tensor | None = None
-    """(N,) classes, -1 where there is none, for methods that are told them."""
+    """(N,) classes, -1 for images without one, for supervised methods."""
     metadata: Mapping[str, Tensor] = field(default_factory=dict)
-    """(N, k) bool by view: what its transform tells of it, for methods that ask for such views."""
+    """(N, k) bool by view: metadata from its transform, for methods that ask for it."""
 
 
 @dataclass
 class StepOutput:
-    """What one training step returns: the loss, the embeddings, and metrics for the log."""
+    """The output of one training step: the loss, the embeddings, and metrics for the log."""
 
     loss: Tensor
     """Scalar."""
@@ -95,17 +95,17 @@ class StepOutput:
 
 
 class Method(LightningModule, ABC):
-    """Encoders and an loss. A batch is `{"views": {name: (N, 3, H, W)}, …}`.
+    """Encoders and a loss. A batch is `{"views": {name: (N, 3, H, W)}, …}`.
 
-    Views of uint8 are scaled and normalized on the device; float views are taken as they are.
-    Randomness inside the model is keyed by (seed, batch, rank), so a resumed run repeats it.
+    Views of uint8 are scaled and normalized on the device; float views are used as they are.
+    Randomness in the model is keyed by (seed, batch, rank), so that a resumed run repeats it.
     """
 
     batches_seen: Tensor
     pixel_scale: Tensor
     pixel_shift: Tensor
     last: StepOutput
-    """What the last training step gave."""
+    """The output of the last training step."""
 
     def __init__(self, encoder: Encoder, training: TrainingContext | None) -> None:
         super().__init__()
@@ -125,36 +125,36 @@ class Method(LightningModule, ABC):
 
     @abstractmethod
     def embed(self, images: Tensor) -> Tensor:
-        """Normalized images (N, 3, H, W) to unit rows (N, D) in the space of the loss."""
+        """Embed normalized images (N, 3, H, W) as unit rows (N, D) in the space of the loss."""
 
     @property
     def spaces(self) -> tuple[str, ...]:
-        """Names of the method's embedding spaces, where it has several."""
+        """Names of the embedding spaces of a method with several of them."""
         return ()
 
     def after_backward(self) -> None:
-        """Called once the gradient of the last `loss` exists."""
+        """Called after the backward pass of the last `loss`."""
         return
 
     def forward(self, images: Tensor) -> Tensor:
-        """Features (N, dim) of normalized images: what is exported and probed."""
+        """Features (N, dim) of normalized images, which are exported and probed."""
         features: Tensor = self.encoder(images)
         return features
 
     def normalize(self, view: Tensor) -> Tensor:
-        """uint8 (N, 3, H, W) to what the network sees; floats are taken as normalized already."""
+        """Scale and normalize a uint8 view (N, 3, H, W); float views are normalized already."""
         if view.dtype != torch.uint8:
             return view
         scale, shift = self.pixel_scale, self.pixel_shift
         return (view.to(scale.dtype) * scale - shift).contiguous(memory_format=torch.channels_last)
 
     def step_generator(self, purpose: str) -> torch.Generator:
-        """Randomness of this batch that all ranks share."""
+        """A random generator for this batch and a purpose, the same on all ranks."""
         return torch_generator(self.training_context.seed, int(self.batches_seen), purpose)
 
     @property
     def progress(self) -> float:
-        """The share of the training that is done, in optimizer steps; 0 without a trainer."""
+        """The fraction of optimizer steps that are completed; 0 without a trainer."""
         trainer = self._trainer
         if trainer is None:
             return 0.0
@@ -163,7 +163,7 @@ class Method(LightningModule, ABC):
 
     @property
     def starts_step(self) -> bool:
-        """Whether this batch is the first whose gradient goes into the next optimizer step."""
+        """Whether this batch is the first of those accumulated for the next optimizer step."""
         accumulated = self._trainer.accumulate_grad_batches if self._trainer else 1
         return int(self.batches_seen) % accumulated == 0
 
@@ -179,7 +179,7 @@ class Method(LightningModule, ABC):
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         seed = self.training_context.seed
         torch.manual_seed(torch_seed(seed, int(self.batches_seen), rank(), "in-model"))
-        # A function of the step, and not a scheduler with a state of its own to restore.
+        # A function of the step has no state to restore, unlike a scheduler.
         step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
         set_rate(
             self.trainer.optimizers[0], rate_factor(self.training_context.schedule, step, per_epoch)
@@ -197,7 +197,7 @@ class Method(LightningModule, ABC):
 
 
 def method_of(module: LightningModule) -> Method:
-    """The method that a callback is handed."""
+    """The method that a callback receives as a module."""
     if not isinstance(module, Method):
         raise TypeError(f"expected a method of unshortcut, got {type(module).__name__}")
     return module

@@ -1,18 +1,16 @@
-"""MoCo-v2: a query against its key among the keys of the past (He et al.; Chen et al.).
+"""MoCo-v2: a query is compared with its key and with a queue of past keys (He et al.; Chen et al.).
 
-The step, in order: encode queries; move the key encoder; encode keys, dealt so that batch norm
-does not leak; compare with the old queue; after the backward pass, enqueue the keys.
+A step encodes the queries, updates the key encoder, encodes the keys, shuffled so that batch norm
+does not leak information, and compares the queries with the keys and the old queue. After the
+backward pass, it enqueues the keys.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
-
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
+from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
@@ -23,31 +21,33 @@ from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
 from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.source import Negatives
+from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.transforms.leave_one_out import Sharing
 
 
-@dataclass(frozen=True)
+@settings
 class MoCoSettings(ContrastiveSettings):
-    """MoCo-v2 as published, by default."""
+    """Settings of MoCo-v2; the defaults are those published."""
 
     name = "moco"
 
-    momentum: Annotated[float, Field(ge=0, le=1)] = 0.999
-    """Of the key encoder."""
-    hidden: int = 2048
+    momentum: Probability = 0.999
+    """Momentum of the key encoder."""
+    hidden: PositiveInt = 2048
     """Width of the head's hidden layer."""
-    dim: int = 128
-    """Width of the embedding."""
+    dim: PositiveInt = 128
+    """Dimension of the embedding."""
     head_batch_norm: bool = False
-    """Batch norm in the head, as in MoCo-v3; small encoders learn far sooner with it."""
-    loss: AnyLoss = InfoNCE(temperature=0.2)  # noqa: RUF009 (frozen)
+    """Whether the head has batch norm, as in MoCo-v3; small encoders learn much faster with it."""
+    loss: AnyLoss = InfoNCE(temperature=0.2)
     negatives: Negatives = (QueueSettings(),)
-    batch_norm_groups: Annotated[int, Field(ge=1)] = 8
-    """Groups of batch norm on each device, keys dealt between them; 1 leaves batch norm whole."""
+    batch_norm_groups: PositiveInt = 8
+    """Number of groups of batch norm on each device, between which keys are shuffled; 1 disables
+    the groups."""
     shared: tuple[str, ...] = ()
-    """Names of augmentations whose draws a key takes from its query (LooC, table 1)."""
+    """Names of augmentations whose parameters a key shares with its query (LooC, table 1)."""
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "MoCo":
         return MoCo(encoder, self, training)
@@ -56,23 +56,23 @@ class MoCoSettings(ContrastiveSettings):
         key = Sharing(shares=self.shared) if self.shared else Augmented()
         return {**super().view_transforms(), "key": key}
 
-    def check(self, images: int, sync_batch_norm: bool) -> None:
-        super().check(images, sync_batch_norm)
+    def check(self, num_images: int, sync_batch_norm: bool) -> None:
+        super().check(num_images, sync_batch_norm)
         groups = self.batch_norm_groups
         if groups > 1 and sync_batch_norm:
             raise UsageError(
-                "training.sync_batch_norm would undo method.batch_norm_groups, which keep batch "
-                "statistics from telling which key belongs to which query; set one of them off"
+                "training.sync_batch_norm would undo method.batch_norm_groups, which prevent batch "
+                "statistics from revealing which key belongs to which query; disable one of them"
             )
-        if groups > 1 and (images % groups or images < 2 * groups):
+        if groups > 1 and (num_images % groups or num_images < 2 * groups):
             raise UsageError(
-                f"method.batch_norm_groups {groups} must divide the images that a device sees at "
-                f"a time, {images}, into groups of two or more"
+                f"method.batch_norm_groups {groups} must divide the batch of a device, "
+                f"{num_images} images, into equal groups of two or more"
             )
 
 
 class MoCo(ContrastiveMethod):
-    """A query encoder that learns, a key encoder that follows it, and sources of negatives."""
+    """A trained query encoder, a key encoder that follows it, and sources of negatives."""
 
     settings: MoCoSettings
 
@@ -87,11 +87,11 @@ class MoCo(ContrastiveMethod):
         self.key_network = MomentumCopy(self.query_network)
 
     def build_head(self) -> nn.Module:
-        """From features (N, C) to embeddings."""
+        """The head, which maps features (N, C) to embeddings."""
         return self.mlp(self.encoder.dim)
 
     def mlp(self, width: int) -> MLPHead:
-        """A head as the settings have it, for features of a width."""
+        """An MLP head for features of a dimension, built according to the settings."""
         settings = self.settings
         return MLPHead(width, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm)
 
@@ -112,9 +112,9 @@ class MoCo(ContrastiveMethod):
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
-        """As keys: (N, 3, H, W) to unit embeddings (N, …, D), dealt between groups and restored."""
+        """Encode images (N, 3, H, W), shuffled between groups, to unit embeddings (N, …, D)."""
         shuffle = KeyShuffle(
             len(images), self.settings.batch_norm_groups, self.step_generator("deal")
         )
-        embeddings = self.key_network(shuffle.deal(images))
+        embeddings = self.key_network(shuffle.shuffle(images))
         return shuffle.restore(F.normalize(embeddings, dim=-1))

@@ -1,11 +1,11 @@
-"""SimCLR: two views of an image against all other views of the batch (Chen et al.)."""
+"""SimCLR: two views of an image are compared with all other views of the batch (Chen et al.)."""
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
+from unshortcut.fields import PositiveInt
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
@@ -15,32 +15,33 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.source import Negatives
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class SimCLRSettings(ContrastiveSettings):
-    """SimCLR as published, by default."""
+    """Settings of SimCLR; the defaults are those published."""
 
     name = "simclr"
     query_views: ClassVar[tuple[str, ...]] = ("query", "key")
 
-    hidden: int = 2048
+    hidden: PositiveInt = 2048
     """Width of the head's hidden layer."""
-    dim: int = 128
-    """Width of the embedding."""
+    dim: PositiveInt = 128
+    """Dimension of the embedding."""
     head_batch_norm: bool | Literal["hidden"] = True
-    """Batch norm after both layers of the head, as in the official code, or after the hidden."""
-    loss: AnyLoss = InfoNCE(temperature=0.1)  # noqa: RUF009 (frozen)
+    """Batch norm after both layers of the head, as in the official code, or only the hidden one."""
+    loss: AnyLoss = InfoNCE(temperature=0.1)
     negatives: Negatives = (BatchSettings(),)
     negative_gradient: bool = False
-    """Whether negatives that are images of their own (patch, texture) take a gradient too."""
+    """Whether gradients flow through negatives that are views of their own (patch, texture)."""
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "SimCLR":
         return SimCLR(encoder, self, training)
 
 
 class SimCLR(ContrastiveMethod):
-    """One encoder for both views; each is the other's positive, so N images make 2N queries."""
+    """One encoder for both views; each is the other's positive, so N images give 2N queries."""
 
     settings: SimCLRSettings
 
@@ -61,7 +62,7 @@ class SimCLR(ContrastiveMethod):
         return StepOutput(losses.mean(), queries.detach(), metrics)
 
     def encode_keys(self, images: Tensor) -> Tensor:
-        """By the encoder itself; its running statistics remain those of views."""
+        """Encode with the encoder itself, whose running statistics stay those of the views."""
         learns = self.settings.negative_gradient and torch.is_grad_enabled()
         with torch.set_grad_enabled(learns), running_statistics_kept(self):
             return self.embed(images)

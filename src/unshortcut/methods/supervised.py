@@ -1,6 +1,4 @@
-"""Supervised: a classifier on the encoder, trained by the labels; the papers' upper baseline."""
-
-from dataclasses import dataclass
+"""Supervised training of a linear classifier on the encoder, the papers' upper baseline."""
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -8,13 +6,14 @@ from torch.nn import functional as F
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
+from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 
 
-@dataclass(frozen=True)
+@settings
 class SupervisedSettings(MethodSettings):
-    """Cross-entropy of a linear classifier has no settings."""
+    """This method has no settings."""
 
     name = "supervised"
 
@@ -26,20 +25,22 @@ class SupervisedSettings(MethodSettings):
 
 
 class Supervised(Method):
-    """One encoder, one view, one class an image; the encoder is what is kept."""
+    """One encoder and a classifier with cross-entropy; only the encoder is exported."""
 
     def __init__(self, encoder: Encoder, training: TrainingContext | None = None) -> None:
         super().__init__(encoder, training)
-        classes, images = self.training_context.classes, self.training_context.images
-        if classes is None and images is not None:
+        context = self.training_context
+        if context.num_classes is None and context.num_images is not None:
             raise UsageError("method supervised needs labels, and the data have none")
-        # Without data there is nothing to classify, and the encoder can be asked all the same.
-        self.classifier = None if classes is None else nn.Linear(encoder.dim, classes)
+        # Without data there is no classifier, but the encoder can be used.
+        num_classes = context.num_classes
+        self.classifier = None if num_classes is None else nn.Linear(encoder.dim, num_classes)
 
     def loss(self, batch: Batch) -> StepOutput:
         if self.classifier is None or batch.label is None:
             raise UsageError(
-                "method supervised needs labels: TrainingContext(classes=…), and 'label' in a batch"
+                "method supervised needs labels: TrainingContext(num_classes=…), and 'label' in a "
+                "batch"
             )
         features = self.encoder(batch.views["query"])  # (N, C)
         logits = self.classifier(features)  # (N, classes)
@@ -48,5 +49,5 @@ class Supervised(Method):
         return StepOutput(F.cross_entropy(logits, batch.label), embeddings, metrics)
 
     def embed(self, images: Tensor) -> Tensor:
-        """Unit features: the space in which the classifier draws its planes."""
+        """Unit features, the space in which the classifier is linear."""
         return F.normalize(self.encoder(images), dim=1)

@@ -1,8 +1,8 @@
 """Batch norm that does not leak which key belongs to which query.
 
 In one batch, statistics are a signature: a network can find the positive by them alone (He et
-al., MoCo, section 3.3). So queries are normalized in groups, and keys are dealt so that the group
-of a key holds as few companions of its own query as can be.
+al., MoCo, section 3.3). So queries are normalized in groups, and keys are shuffled so that the
+group of a key holds as few companions of its own query as can be.
 """
 
 from collections.abc import Iterator
@@ -94,11 +94,11 @@ class _SplitBatchNormAct(SplitBatchNorm):
         return activated
 
 
-def deal(count: int, groups: int, generator: torch.Generator) -> Tensor:
-    """A permutation (count,) that spreads every contiguous group evenly over all groups.
+def shuffled_order(count: int, groups: int, generator: torch.Generator) -> Tensor:
+    """A random permutation (count,) that spreads every contiguous group evenly over all groups.
 
-    Row p of the dealt batch is row `deal[p]` of the batch. With at least as many groups as a
-    group has members, two rows of one group never meet again. Who goes where is random.
+    Row i of the shuffled batch is row `order[i]` of the batch. With at least as many groups as a
+    group has members, no two rows of one group are in the same group again.
     """
     shuffled = torch.cat(
         [
@@ -116,20 +116,20 @@ def _sizes(count: int, groups: int) -> list[int]:
 
 
 class KeyShuffle:
-    """Deals the keys of all ranks before they are encoded, and puts embeddings back in order."""
+    """Shuffles the keys of all ranks before they are encoded, and restores their order after."""
 
     def __init__(self, count: int, groups: int, generator: torch.Generator) -> None:
         """`count` rows on each rank, `groups` of batch norm on each rank; same generator on all."""
         world = world_size()
-        self.order = deal(count * world, max(groups, 1) * world, generator)
+        self.order = shuffled_order(count * world, max(groups, 1) * world, generator)
         self.inverse = torch.argsort(self.order)
 
-    def deal(self, images: Tensor) -> Tensor:
+    def shuffle(self, images: Tensor) -> Tensor:
         """(N, ...) of this rank to the (N, ...) that this rank encodes."""
         return gather(images)[own_part(self.order).to(images.device)]
 
     def restore(self, embeddings: Tensor) -> Tensor:
-        """(N, D) in dealt order to the (N, D) of this rank's own images."""
+        """(N, D) in shuffled order to the (N, D) of this rank's own images."""
         return gather(embeddings)[own_part(self.inverse).to(embeddings.device)]
 
 

@@ -1,17 +1,16 @@
-"""Negatives out of the batch: every other image on every rank."""
-
-from dataclasses import dataclass
+"""Negatives from the batch: every other image on every rank."""
 
 import torch
 from torch import Tensor
 
 from unshortcut.distributed import gather, rank, world_size
-from unshortcut.negatives.source import Contrast, NegativeSettings, NegativeSource
+from unshortcut.negatives.source import ContrastStep, NegativeSettings, NegativeSource
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class BatchSettings(NegativeSettings):
-    """The batch has no settings."""
+    """This source has no settings."""
 
     name = "batch"
 
@@ -20,17 +19,17 @@ class BatchSettings(NegativeSettings):
 
 
 class BatchNegatives(NegativeSource):
-    """Every query against the positives of all other images, gathered with their gradient.
+    """Compares each query with the positives of all other images, with gradient, on all ranks.
 
-    With two queries an image (SimCLR) the positives are all embeddings of the batch, and both
-    rows of the query's own image are left out: the query itself and its positive.
+    With two queries per image (SimCLR), the positives are all embeddings of the batch. Then both
+    embeddings of the query's own image are left out, the query itself and its positive.
     """
 
-    def similarities(self, contrast: Contrast) -> Tensor:
-        pool = gather(contrast.positives)  # (W·M, D)
-        similarities = contrast.queries @ pool.T  # (M, W·M)
-        count = len(contrast.queries)
-        images = count // contrast.copies
+    def similarities(self, step: ContrastStep) -> Tensor:
+        pool = gather(step.positives)  # (W·M, D)
+        similarities = step.queries @ pool.T  # (M, W·M)
+        count = len(step.queries)
+        images = count // step.copies
         own = torch.arange(count, device=pool.device) % images
         other_ranks = torch.arange(world_size(), device=pool.device)[:, None] != rank()
         same_image = own[:, None] == own[None, :]  # (M, M), on this rank

@@ -1,50 +1,51 @@
-"""Negatives out of the query's own image: its keys for other spaces (LooC, equation 2)."""
+"""The keys of the query's own image for other spaces as negatives (LooC, equation 2)."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.negatives.alpha import WeighedSettings
-from unshortcut.negatives.source import Contrast, NegativeSource
+from unshortcut.fields import NonNegativeNumber
+from unshortcut.negatives.alpha import WeightedSettings
+from unshortcut.negatives.source import ContrastStep, NegativeSource
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class OtherKeysSettings(WeighedSettings):
-    """In the space of an augmentation, the keys of the same image that drew it anew."""
+@settings
+class OtherKeysSettings(WeightedSettings):
+    """In the space of an augmentation: keys of the same image with other sampled parameters."""
 
     name = "other_keys"
     needs_spaces = True
 
-    alpha: float = 1.0
-    """The weight of these negatives; 1 is the paper's."""
+    alpha: NonNegativeNumber = 1.0
+    """The weight of these negatives; LooC uses 1."""
     equal_params: Literal["keep", "drop"] = "keep"
-    """Whether a key that drew by accident what the query drew stays a negative, as published."""
+    """Whether a key with the query's parameters by chance remains a negative, as published."""
 
-    def build(self, dim: int, seed: int) -> "OtherKeys":
-        return OtherKeys(self)
+    def build(self, dim: int, seed: int) -> "OtherKeysNegatives":
+        return OtherKeysNegatives(self)
 
 
-class OtherKeys(NegativeSource):
-    """Every query against the other keys of its image, in spaces that have such."""
+class OtherKeysNegatives(NegativeSource):
+    """Compares each query with the other keys of its image, in spaces that have other keys."""
 
     def __init__(self, settings: OtherKeysSettings) -> None:
         super().__init__()
         self.settings = settings
 
-    def similarities(self, contrast: Contrast) -> Tensor:
-        queries, keys = contrast.queries, contrast.other_keys
-        alpha = self.settings.alpha_at(contrast.progress)
+    def similarities(self, step: ContrastStep) -> Tensor:
+        queries, keys = step.queries, step.other_keys
+        alpha = self.settings.alpha_at(step.progress)
         if keys is None or alpha == 0:
             return queries.new_empty(len(queries), 0)
         similarities = (keys @ queries[:, :, None]).squeeze(2)  # (M, J)
-        weighed = contrast.weigh(similarities, alpha, self.settings.placement)
+        weighted = step.weigh(similarities, alpha, self.settings.placement)
         if self.settings.equal_params == "keep":
-            return weighed
-        if contrast.equal_params is None:
+            return weighted
+        if step.equal_params is None:
             raise UsageError(
                 "other_keys.equal_params 'drop' needs the sampled parameters, but the batch has no "
                 "'metadata'"
             )
-        return weighed.masked_fill(contrast.equal_params, -float("inf"))  # exp of it is 0
+        return weighted.masked_fill(step.equal_params, -float("inf"))  # its exponential is 0

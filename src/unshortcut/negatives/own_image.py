@@ -1,35 +1,30 @@
-"""Negatives made of the query's own image: what only its texture says must not suffice (NSN)."""
+"""Negatives with the texture of the query's own image but without its shape (NSN)."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from unshortcut.errors import UsageError
-from unshortcut.negatives.alpha import WeighedSettings
-from unshortcut.negatives.source import Contrast, NegativeSource
+from unshortcut.fields import PositiveInt
+from unshortcut.negatives.alpha import WeightedSettings
+from unshortcut.negatives.source import ContrastStep, NegativeSource
+from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 
 
-@dataclass(frozen=True)
-class OwnImageSettings(WeighedSettings):
-    """Views of the query's own image that are its negatives."""
+@settings
+class OwnImageSettings(WeightedSettings):
+    """Settings of negatives that are views of the query's own image."""
 
-    count: int = 1
-    """How many a query."""
+    count: PositiveInt = 1
+    """Number of negatives per query."""
     view: str = "own_image"
-    """What the view is called; further ones, and those of other queries, are called after it."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.count < 1:
-            raise UsageError(f"{self.name}.count must be at least 1, got {self.count}")
+    """Name of the view; the names of further views are derived from it."""
 
     @abstractmethod
     def transform(self, query: str) -> ViewTransform:
-        """How a negative of a query is made."""
+        """The transform that makes a negative of a query."""
 
     def build(self, dim: int, seed: int) -> "OwnImageNegatives":
         return OwnImageNegatives(self)
@@ -42,26 +37,26 @@ class OwnImageSettings(WeighedSettings):
         }
 
     def view_name(self, query: str, number: int) -> str:
-        """`patch_negative`, `patch_negative_2`, …; `key_patch_negative`, … of the view `key`."""
+        """`patch_negative`, `patch_negative_2`, …; `key_patch_negative`, … for the view `key`."""
         owner = "" if query == "query" else f"{query}_"
         return f"{owner}{self.view}" + (f"_{number + 1}" if number else "")
 
 
 class OwnImageNegatives(NegativeSource):
-    """Every query against negatives of its own, encoded as keys are, never enqueued."""
+    """Compares each query with its own negatives, encoded like keys and never enqueued."""
 
     def __init__(self, settings: OwnImageSettings) -> None:
         super().__init__()
         self.settings = settings
 
-    def similarities(self, contrast: Contrast) -> Tensor:
+    def similarities(self, step: ContrastStep) -> Tensor:
         settings = self.settings
-        alpha = settings.alpha_at(contrast.progress)
+        alpha = settings.alpha_at(step.progress)
         if alpha == 0:
-            return contrast.queries.new_empty(len(contrast.queries), 0)
+            return step.queries.new_empty(len(step.queries), 0)
         columns = []
         for number in range(settings.count):
-            names = [settings.view_name(query, number) for query in contrast.query_views]
-            negatives = torch.cat([contrast.encode(contrast.views[name]) for name in names])
-            columns.append((contrast.queries * negatives).sum(dim=1))
-        return contrast.weigh(torch.stack(columns, dim=1), alpha, settings.placement)
+            names = [settings.view_name(query, number) for query in step.query_views]
+            negatives = torch.cat([step.encode(step.views[name]) for name in names])
+            columns.append((step.queries * negatives).sum(dim=1))
+        return step.weigh(torch.stack(columns, dim=1), alpha, settings.placement)

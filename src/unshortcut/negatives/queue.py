@@ -1,48 +1,43 @@
-"""Negatives out of a queue of past keys: MoCo's memory bank."""
-
-from dataclasses import dataclass
+"""Negatives from a queue of past keys, as in MoCo."""
 
 from torch import Tensor
 
 from unshortcut.distributed import gather
-from unshortcut.errors import UsageError
+from unshortcut.fields import PositiveInt
 from unshortcut.models.queue import Queue
-from unshortcut.negatives.source import Contrast, NegativeSettings, NegativeSource
+from unshortcut.negatives.source import ContrastStep, NegativeSettings, NegativeSource
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
+@settings
 class QueueSettings(NegativeSettings):
-    """The last `size` keys (K in the papers)."""
+    """The number of keys in the queue (K in the papers)."""
 
     name = "queue"
 
-    size: int = 65536
-
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise UsageError(f"the size of the queue must be at least 1, got {self.size}")
+    size: PositiveInt = 65536
 
     def build(self, dim: int, seed: int) -> "QueueNegatives":
         return QueueNegatives(Queue(self.size, dim, seed))
 
 
 class QueueNegatives(NegativeSource):
-    """Every query against all keys in the queue; the keys of all ranks enter it afterwards."""
+    """Compares each query with all keys in the queue, and then enqueues the keys of all ranks."""
 
     def __init__(self, queue: Queue) -> None:
         super().__init__()
         self.queue = queue
         self._pending: Tensor | None = None
 
-    def similarities(self, contrast: Contrast) -> Tensor:
-        # Image by image, so that the order in the queue is that of one rank for any number.
-        blocks = contrast.positives.detach().unflatten(0, (contrast.copies, -1))
+    def similarities(self, step: ContrastStep) -> Tensor:
+        # Ordered by image, so that the order in the queue does not depend on the number of ranks.
+        blocks = step.positives.detach().unflatten(0, (step.copies, -1))
         self._pending = blocks.transpose(0, 1).flatten(0, 1)
-        return contrast.queries @ self.queue.rows.T
+        return step.queries @ self.queue.rows.T
 
     def after_backward(self) -> None:
-        # Only now: the graph of this step reads the rows, and a clone of them would cost a copy
-        # of the whole queue each step.
+        # Not earlier, because the backward pass reads the rows; cloning them for it would copy
+        # the whole queue in each step.
         if self._pending is not None:
             self.queue.push(gather(self._pending))
             self._pending = None

@@ -1,62 +1,57 @@
-"""A regular negative: a random other image of the batch (NSN, appendix C.4, for BYOL)."""
-
-from dataclasses import dataclass
+"""Regular negatives: random other images of the batch (NSN, appendix C.4, for BYOL)."""
 
 import torch
 from torch import Tensor
 
 from unshortcut.distributed import gather, rank, world_size
 from unshortcut.errors import UsageError
-from unshortcut.negatives.alpha import WeighedSettings
-from unshortcut.negatives.source import Contrast, NegativeSource
+from unshortcut.fields import PositiveInt
+from unshortcut.negatives.alpha import WeightedSettings
+from unshortcut.negatives.source import ContrastStep, NegativeSource
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class RegularSettings(WeighedSettings):
-    """`count` other images a query, drawn from the batch of all ranks."""
+@settings
+class RegularSettings(WeightedSettings):
+    """Random other images from the batch of all ranks."""
 
     name = "regular"
 
-    count: int = 1
-    """How many a query."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.count < 1:
-            raise UsageError(f"regular.count must be at least 1, got {self.count}")
+    count: PositiveInt = 1
+    """Number of negatives per query."""
 
     def build(self, dim: int, seed: int) -> "RegularNegatives":
         return RegularNegatives(self)
 
 
 class RegularNegatives(NegativeSource):
-    """Every query against the positives of random other images, which take no gradient."""
+    """Compares each query with the positives of random other images, without gradient."""
 
     def __init__(self, settings: RegularSettings) -> None:
         super().__init__()
         self.settings = settings
 
-    def similarities(self, contrast: Contrast) -> Tensor:
-        queries, copies = contrast.queries, contrast.copies
-        alpha = self.settings.alpha_at(contrast.progress)
+    def similarities(self, step: ContrastStep) -> Tensor:
+        queries, copies = step.queries, step.copies
+        alpha = self.settings.alpha_at(step.progress)
         if alpha == 0:
             return queries.new_empty(len(queries), 0)
-        others = self._others(len(queries) // copies, copies, contrast.generator("regular"))
-        pool = gather(contrast.positives.detach())  # (W·M, D)
+        others = self._others(len(queries) // copies, copies, step.generator("regular"))
+        pool = gather(step.positives.detach())  # (W·M, D)
         negatives = pool[others.to(pool.device)]  # (M, count, D)
         similarities = torch.einsum("md,mkd->mk", queries, negatives)
-        return contrast.weigh(similarities, alpha, self.settings.placement)
+        return step.weigh(similarities, alpha, self.settings.placement)
 
-    def _others(self, images: int, copies: int, generator: torch.Generator) -> Tensor:
-        """(M, count): rows of the gathered positives that are of other images than a query's."""
-        total = images * world_size()
+    def _others(self, num_images: int, copies: int, generator: torch.Generator) -> Tensor:
+        """(M, count): indices of gathered positives that belong to other images than the query."""
+        total = num_images * world_size()
         if total < 2:
-            raise UsageError("a regular negative is another image of the batch; this has but one")
-        # All ranks draw for all images, and each takes its own: two ranks draw what one does.
+            raise UsageError("regular negatives need at least two images in a batch")
+        # All ranks sample for all images and each keeps its own, so that two ranks equal one.
         shape = (copies, total, self.settings.count)
         away = torch.randint(1, total, shape, generator=generator)
         other = (torch.arange(total)[:, None] + away) % total
         block = torch.arange(copies)[:, None, None]
-        rows = (other // images * copies + block) * images + other % images
-        own = rows[:, rank() * images : (rank() + 1) * images]
-        return own.reshape(copies * images, self.settings.count)
+        rows = (other // num_images * copies + block) * num_images + other % num_images
+        own = rows[:, rank() * num_images : (rank() + 1) * num_images]
+        return own.reshape(copies * num_images, self.settings.count)

@@ -1,4 +1,4 @@
-"""What a source of negatives is: it turns one step's embeddings into similarities (M, K)."""
+"""The base of sources of negatives, which give each query similarities to its negatives."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,107 +16,107 @@ from unshortcut.views.transform import ViewTransform
 
 
 @dataclass
-class Contrast:
-    """One step as a source of negatives sees it. M queries stand for N images: M = copies · N."""
+class ContrastStep:
+    """What a source of negatives gets in one step: M = copies · N queries for N images."""
 
     queries: Tensor
-    """(M, D), unit rows, with gradient: N for each of `query_views`, one block after the other."""
+    """(M, D), unit rows, with gradient: a block of N rows for each of `query_views`."""
     positives: Tensor
     """(M, D), unit rows: the positive of each query."""
     query_views: tuple[str, ...]
-    """Names of the views that the queries are of."""
+    """Names of the views that the queries are embeddings of."""
     views: Mapping[str, Tensor]
-    """All views of the batch, (N, 3, H, W) each, those that the source asked for included."""
+    """All views of the batch, (N, 3, H, W) each, including those that the source asked for."""
     encode: Callable[[Tensor], Tensor]
-    """Images (N, 3, H, W) to embeddings (N, D) on the key branch, with its care for batch norm."""
+    """Encodes images (N, 3, H, W) to embeddings (N, D) in the way that keys are encoded."""
     weigh: Callable[[Tensor, float, Placement], Tensor]
-    """Similarities such that the loss weighs these negatives by alpha."""
+    """`Loss.weigh` of the method's loss."""
     generator: Callable[[str], torch.Generator]
-    """Random numbers of this step for a purpose, the same on all ranks."""
+    """Returns the random generator of this step for a purpose, the same on all ranks."""
     progress: float = 0.0
-    """The share of the training that is done."""
+    """The fraction of the training that is completed."""
     other_keys: Tensor | None = None
-    """(M, J, D), unit rows: the other keys of each query's image, where they are told apart."""
+    """(M, J, D), unit rows: the other keys of each query's image, for methods with spaces."""
     equal_params: Tensor | None = None
-    """(M, J) bool: which of them drew by accident what the positive shares with the query."""
+    """(M, J) bool: which of them have by chance the parameters that the positive shares."""
 
     @property
     def copies(self) -> int:
-        """How many queries an image has: 1 for MoCo; 2 for SimCLR and BYOL."""
+        """Number of queries per image: 1 for MoCo, 2 for SimCLR and BYOL."""
         return len(self.query_views)
 
 
 class NegativeSource(nn.Module, ABC):
-    """A source at work; it may keep state in buffers, which go into the checkpoint."""
+    """A source of negatives; buffers hold its state and are saved in the checkpoint."""
 
     @abstractmethod
-    def similarities(self, contrast: Contrast) -> Tensor:
-        """(M, K) similarities of the queries to their negatives, before the temperature.
+    def similarities(self, step: ContrastStep) -> Tensor:
+        """(M, K) similarities of the queries to their negatives, without the temperature.
 
-        A source that is absent for this step (its weight is 0) returns (M, 0): no exp(0).
+        A source with weight 0 in this step returns (M, 0), not zeros, which would add exp(0).
         """
 
     def after_backward(self) -> None:
-        """Called once the gradient exists: the time to change what the graph has read."""
+        """Called after the backward pass; only now may tensors change that the graph has read."""
         return
 
 
 class NegativeSettings(ABC):
-    """What a recipe says of a source: a frozen dataclass, found by its `name`."""
+    """Settings of a source as fields (see `parts.settings`), found by its `name`."""
 
     name: ClassVar[str]
     needs_spaces: ClassVar[bool] = False
-    """Whether it is only for methods with several spaces."""
+    """Whether the source only works in methods with several spaces."""
 
     @abstractmethod
     def build(self, dim: int, seed: int) -> NegativeSource:
-        """The source, for embeddings of width `dim`."""
+        """The source for embeddings of dimension `dim`."""
 
     def view_transforms(self, queries: Sequence[str]) -> dict[str, ViewTransform]:
-        """Views that the source needs besides the method's own, by name.
+        """Views by name that the source needs in addition to those of the method.
 
-        `queries` are the names of the views that are queries.
+        `queries` are the names of the views that are used as queries.
         """
         return {}
 
     @property
     def absent(self) -> bool:
-        """Whether the source weighs nothing all through: then it is not built, nor its views."""
+        """Whether its weight is always 0; then neither the source nor its views are built."""
         return False
 
 
 def view_transforms_of(
     sources: Iterable[NegativeSettings], queries: Sequence[str]
 ) -> dict[str, ViewTransform]:
-    """All views that some sources ask for."""
+    """All views that the sources need."""
     transforms: dict[str, ViewTransform] = {}
     for source in sources:
         if source.absent:
             continue
-        asked = source.view_transforms(queries)
-        if twice := transforms.keys() & asked.keys():
+        needed = source.view_transforms(queries)
+        if twice := transforms.keys() & needed.keys():
             raise UsageError(
-                f"two sources of negatives make a view called '{min(twice)}'; give one of them "
-                "another name for it by its key 'view'"
+                f"two sources of negatives have a view called '{min(twice)}'; give the view of "
+                "one of them another name with its key 'view'"
             )
-        transforms |= asked
+        transforms |= needed
     return transforms
 
 
 class Sources(nn.ModuleList):
-    """The sources of a method."""
+    """The sources of negatives of a method."""
 
     def __init__(self, settings: Iterable[NegativeSettings], dim: int, seed: int) -> None:
-        # Each has a seed of its own: two queues do not begin with the same rows.
+        # Each source has its own seed, so that two queues do not start with the same rows.
         super().__init__(
-            source.build(dim, torch_seed(seed, source.name, place))
-            for place, source in enumerate(settings)
+            source.build(dim, torch_seed(seed, source.name, index))
+            for index, source in enumerate(settings)
             if not source.absent
         )
 
-    def similarities(self, contrast: Contrast) -> list[Tensor]:
-        """(M, K_i) of each source."""
-        return [source.similarities(contrast) for source in self._sources()]
+    def similarities(self, step: ContrastStep) -> list[Tensor]:
+        """One tensor (M, K_i) per source."""
+        return [source.similarities(step) for source in self._sources()]
 
     def after_backward(self) -> None:
         for source in self._sources():
@@ -127,7 +127,7 @@ class Sources(nn.ModuleList):
 
 
 class SpaceSources(Sources):
-    """The same sources in each of several spaces, one space after the other."""
+    """The same sources for each of several spaces."""
 
     def __init__(
         self, spaces: int, settings: Iterable[NegativeSettings], dim: int, seed: int
@@ -137,15 +137,15 @@ class SpaceSources(Sources):
             self, (Sources(settings, dim, torch_seed(seed, space)) for space in range(spaces))
         )
 
-    def of_space(self, place: int) -> Sources:
-        """Those of one space."""
-        found = self[place]
+    def of_space(self, index: int) -> Sources:
+        """The sources of one space."""
+        found = self[index]
         assert isinstance(found, Sources)
         return found
 
     def after_backward(self) -> None:
-        for place in range(len(self)):
-            self.of_space(place).after_backward()
+        for index in range(len(self)):
+            self.of_space(index).after_backward()
 
 
 Negatives = tuple[

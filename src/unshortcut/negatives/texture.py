@@ -1,37 +1,41 @@
-"""Texture negatives: an image synthesized from two patches of the query's (NSN, section 2.2)."""
+"""Texture-based negatives, synthesized from two patches of the query's image (NSN, section 2.2)."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from unshortcut.errors import UsageError
+from unshortcut.fields import Allowed
 from unshortcut.negatives.own_image import OwnImageSettings
+from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.textured import Textured
 
+PatchSide = Annotated[
+    float,
+    Allowed(
+        "a number of pixels, or a fraction of at most 1",
+        lambda side: side > 0 and (side <= 1 or side % 1 == 0),
+    ),
+]
 
-@dataclass(frozen=True)
+
+@settings
 class TextureSettings(OwnImageSettings):
-    """The texture image, with the query's own augmentation draws."""
+    """A texture image, augmented with the sampled parameters of the query."""
 
     name = "texture"
 
     view: str = "texture_negative"
     copy: str | None = None
-    """The texturized copy of the data set, as `unshortcut texturize` makes it; without one, a
-    texture is synthesized for each view, which takes a sixth of a second at 224 pixels."""
-    patch: float | None = None
-    """Side of the example patches, where there is no copy, or, below 1, their share of the
-    image's shorter side; None: 96 pixels, or 48 in small images, as in the paper."""
+    """A copy of the data set made by `unshortcut texturize`. Without it, textures are synthesized
+    for each view, which takes a sixth of a second at 224 pixels."""
+    patch: PatchSide | None = None
+    """Side of the example patches in pixels, or, if at most 1, as a fraction of the image's
+    shorter side; None for 96 pixels, or 48 in small images, as in the paper."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.patch is not None and (self.patch <= 0 or (self.patch > 1 and self.patch % 1)):
-            raise UsageError(
-                f"texture.patch must be a whole number of pixels, or a share, got {self.patch}"
-            )
         if self.copy is not None and self.patch is not None:
-            raise UsageError("texture.patch is for textures that are made here, not for a copy")
+            raise ValueError("'patch' has no effect on textures from a 'copy'; set only one")
         if self.copy is not None and self.count > 1:
-            raise UsageError("texture.copy holds one texture an image; texture.count must be 1")
+            raise ValueError("a 'copy' has one texture per image, so 'count' must be 1")
 
     def transform(self, query: str) -> ViewTransform:
         return Textured(query, self.copy, self.patch)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from unshortcut.errors import unknown
+from unshortcut.renamed import unknown_recipe
 
 GROUPS = {
     "shapes": "Embedded shapes: minutes on two cores, nothing to download",
@@ -45,18 +45,19 @@ def list_recipes(pattern: str = "*") -> list[str]:
 
 def recipe_infos(pattern: str = "*") -> Iterator[RecipeInfo]:
     """Recipes that match a pattern, group by group, with their summaries."""
-    for group in GROUPS:
-        for name in list_recipes(pattern):
-            path = _paths()[name]
-            if path.parent.name == group:
-                values = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-                yield RecipeInfo(name, group, values["summary"])
+    order = list(GROUPS)
+    names = list_recipes(pattern)
+    folders = {name: _paths()[name].parent.name for name in names}
+    known = [*order, *sorted(set(folders.values()) - set(order))]
+    for name in sorted(names, key=lambda name: known.index(folders[name])):
+        values = yaml.load(_paths()[name].read_text(encoding="utf-8"), Loader=_Loader)
+        yield RecipeInfo(name, folders[name], values.get("summary", ""))
 
 
 def recipe_path(name: str) -> Path:
     """The file of a recipe, or a `UsageError` that gives the nearest names."""
     if name not in _paths():
-        raise unknown("recipe", name, _paths())
+        raise unknown_recipe(name, _paths())
     return _paths()[name]
 
 

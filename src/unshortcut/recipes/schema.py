@@ -5,8 +5,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from unshortcut.augmentations.augmentation import AUGMENTATIONS, AnyAugmentation, Augmentation
-from unshortcut.discovery import find_all
+from unshortcut.augmentations.augmentation import AUGMENTATIONS, AnyAugmentation
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD, AnyMethod, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
@@ -69,8 +68,10 @@ def _fill_sizes(entries: Any, size: Any) -> None:
 def _has_size(name: Any) -> bool:
     if not isinstance(name, str):
         return False
-    part = find_all(AUGMENTATIONS.package, Augmentation).get(name)  # type: ignore[type-abstract]
-    return part is not None and any(field.name == "size" for field in fields(part))  # type: ignore[arg-type]
+    try:
+        return any(field.name == "size" for field in fields(AUGMENTATIONS.find(name)))
+    except UsageError:
+        return False  # told when the augmentation is built
 
 
 class TrainingSettings(Strict):
@@ -128,10 +129,10 @@ class Recipe(Strict):
         return ViewPlan(self.method.view_transforms(), views.augmentations, views.overrides)
 
     def training_context(
-        self, images: int | None = None, classes: int | None = None
+        self, num_images: int | None = None, num_classes: int | None = None
     ) -> TrainingContext:
         """What the method needs to know of the run, on data of so many images and classes."""
         views = self.views
         return TrainingContext(
-            self.optimizer, self.schedule, self.seed, views.mean, views.std, images, classes
+            self.optimizer, self.schedule, self.seed, views.mean, views.std, num_images, num_classes
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from unshortcut.arrays import ImageArray
-from unshortcut.build.operations.texture import Texture
+from unshortcut.build.operations.texture import TextureOperation
 from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import atomic_open, cache_folder
@@ -96,7 +96,7 @@ def _texture(source: ImageSource, index: int) -> ImageArray:
     first, image = source.image(0), source.image(index)
     side = min(first.height, first.width, SIDE)
     patch = min(PATCH, round(PATCH / SIDE * min(image.height, image.width)))
-    return Texture(side, max(1, patch)).apply(image.pixels(), generator("textures", index))
+    return TextureOperation(side, max(1, patch)).apply(image.pixels(), generator("textures", index))
 
 
 def _read(path: Path) -> tuple[NDArray[np.int64], ImageArray] | None:

@@ -1,40 +1,42 @@
-"""What the two kinds of diffusion have in common."""
+"""The base of the two kinds of diffusion."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from abc import abstractmethod
+
+import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.errors import UsageError
+from unshortcut.build.operation import Operation
+from unshortcut.fields import Integer, Number
 from unshortcut.imaging.diffusion import Conductance, anisotropic_diffusion, check_settings
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class DiffusionSettings:
-    """With the papers' values (dissertation, 2.4)."""
+@settings
+class DiffusionOperation(Operation):
+    """Anisotropic diffusion; the defaults are those of the dissertation (section 2.4)."""
 
-    name: ClassVar[str]
-
-    iterations: int = 20
-    """More take out coarser texture; the papers also use 50."""
-    kappa: float = 20.0
-    """Differences of gray levels well above it are edges, of 255."""
-    gamma: float = 0.1
-    """The share of a difference that flows in one iteration."""
+    iterations: Integer = 20
+    """Number of iterations; more remove coarser texture. The papers also use 50."""
+    kappa: Number = 20.0
+    """Differences well above this many gray levels are kept as edges."""
+    gamma: Number = 0.1
+    """Step size of an iteration."""
     joint: bool = False
-    """Whether channels also mix, as MedPy does it when given the whole array."""
+    """Whether to diffuse across channels too, as MedPy does with the whole array."""
 
-    def check(self, conductance: Conductance) -> None:
-        try:
-            check_settings(self.iterations, self.kappa, self.gamma, conductance, self.joint)
-        except ValueError as error:
-            raise UsageError(f"{self.name}.{error}") from None
+    @abstractmethod
+    def flow(self) -> Conductance:
+        """How the flow decreases with the difference."""
 
-    def diffused(self, image: ImageArray, conductance: Conductance) -> ImageArray:
+    def __post_init__(self) -> None:
+        check_settings(self.iterations, self.kappa, self.gamma, self.flow(), self.joint)
+
+    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         return anisotropic_diffusion(
             image,
             iterations=self.iterations,
             kappa=self.kappa,
             gamma=self.gamma,
-            conductance=conductance,
+            conductance=self.flow(),
             joint=self.joint,
         )

@@ -1,26 +1,20 @@
-"""`anisotropic`: Perona–Malik diffusion, which smooths texture away and stops at edges."""
+"""`anisotropic`: Perona–Malik diffusion, which smooths texture and keeps edges."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from unshortcut.arrays import ImageArray
-from unshortcut.build.operation import Operation
-from unshortcut.build.operations._diffusion import DiffusionSettings
+from unshortcut.build.operations._diffusion import DiffusionOperation
 from unshortcut.imaging.diffusion import Conductance
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class Anisotropic(DiffusionSettings, Operation):
-    """Diffusion as in the dissertation, 2.3.1."""
+@settings
+class AnisotropicOperation(DiffusionOperation):
+    """Anisotropic diffusion (dissertation, section 2.3.1)."""
 
     name: ClassVar[str] = "anisotropic"
 
     conductance: Conductance = "exponential"
+    """How the flow decreases with the difference."""
 
-    def __post_init__(self) -> None:
-        self.check(self.conductance)
-
-    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
-        return self.diffused(image, self.conductance)
+    def flow(self) -> Conductance:
+        return self.conductance

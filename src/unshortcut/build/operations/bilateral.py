@@ -1,6 +1,5 @@
-"""`bilateral`: each pixel becomes a mean of those neighbors that are alike in color."""
+"""`bilateral`: averages each pixel with the neighbors of similar color."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -8,13 +7,14 @@ import numpy as np
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations._filters import BilateralSettings
 from unshortcut.build.operation import Operation
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class Bilateral(BilateralSettings, Operation):
-    """OpenCV's bilateral filter, several times (dissertation, 2.3.3)."""
+@settings
+class BilateralOperation(BilateralSettings, Operation):
+    """OpenCV's bilateral filter, applied several times (dissertation, section 2.3.3)."""
 
     name: ClassVar[str] = "bilateral"
 
     def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
-        return self.filtered(image)
+        return self.change(image)

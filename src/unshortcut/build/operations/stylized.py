@@ -1,6 +1,5 @@
-"""`stylized`: the shapes of an image with the texture of something else, as Stylized-ImageNet."""
+"""`stylized`: replaces the texture of an image and keeps its shapes, as in Stylized-ImageNet."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,23 +10,25 @@ from unshortcut.augmentations.texture_randomization import TextureRandomization
 from unshortcut.build.operation import Operation
 from unshortcut.data.named import NAMES
 from unshortcut.data.open import DataSpec
+from unshortcut.fields import Probability
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class Stylized(Operation):
+@settings
+class StylizedOperation(Operation):
     """Texture randomization of every image, without a network or by AdaIN."""
 
     name: ClassVar[str] = "stylized"
 
-    strength: float = 1.0
-    """From 0, the image as it is, to 1, all of its texture replaced."""
+    strength: Probability = 1.0
+    """From 0, which leaves the image unchanged, to 1, which replaces all of its texture."""
     styles: str | None = None
-    """Style images: a folder, a tar file, shards or a name; None for procedural patterns."""
+    """Style images: a folder, a tar file, shards or a data set; None for procedural patterns."""
     adain: str | None = None
-    """A file of AdaIN weights, which then stylize instead of the transfer without a network."""
+    """A file of AdaIN weights; with it, AdaIN replaces the transfer without a network."""
 
     def __post_init__(self) -> None:
-        # Workers on a cluster start in folders of their own.
+        # Workers on a cluster start in other folders, so paths must be absolute.
         if self.styles is not None and DataSpec.parse(self.styles).where not in NAMES:
             object.__setattr__(self, "styles", _absolute(self.styles))
         if self.adain is not None:

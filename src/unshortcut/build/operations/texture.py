@@ -1,6 +1,5 @@
-"""`texture`: an image's texture and nothing else of it, synthesized from two of its patches."""
+"""`texture`: replaces an image by texture synthesized from two of its patches."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -8,19 +7,21 @@ from pydantic import Field
 
 from unshortcut.arrays import ImageArray
 from unshortcut.build.operation import Operation
+from unshortcut.fields import Integer, PositiveInt
 from unshortcut.imaging.synthesis import example_patches, synthesize_texture
+from unshortcut.parts import settings
 
 
-@dataclass(frozen=True)
-class Texture(Operation):
-    """A square texture out of the center and a random place of the image (NSN, 2.2)."""
+@settings
+class TextureOperation(Operation):
+    """A square texture from the central and a random patch (NSN, section 2.2)."""
 
     name: ClassVar[str] = "texture"
 
-    size: Annotated[int, Field(ge=1, le=4096)] = 224
-    """The side of the result in pixels."""
-    patch: Annotated[int, Field(ge=1)] | None = None
-    """The side of the patches; None takes 96, 48 or the whole image, the largest that fits."""
+    size: Annotated[Integer, Field(ge=1, le=4096)] = 224
+    """Side of the result in pixels."""
+    patch: PositiveInt | None = None
+    """Side of the patches; None for 96, 48 or the whole image, the largest that fits."""
 
     def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
         patches = example_patches(image, rng, self.patch)
