@@ -57,7 +57,7 @@ def test_names_and_fingerprints_are_its_own(tmp_path: Path) -> None:
     prints = {each.fingerprint() for each in (source, turned, Rotated(source, seed=1))}
     assert len(prints) == 3 and Rotated(source).fingerprint() in prints
     place = turned.labels.tolist().index(1)
-    assert turned.identity(place) == f"{place}.png turned by 90°"
+    assert turned.identity(place) == f"{place}.png rotated by 90°"
 
 
 def test_an_image_that_cannot_be_read_stays_so(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_the_backbone_is_written_where_it_stays(looc: Path, tmp_path: Path) -> N
     source = Shapes("val", size=32, count=48)
     source.labels = labels
     found = advise(looc, source, out=tmp_path, repeats=1)
-    assert found.chosen.name == "backbone" and not found.told
+    assert found.chosen.name == "backbone" and not found.choice.conclusive
     encoder = load_model(tmp_path / "encoder.safetensors")
     assert encoder.spaces is None
     images = torch.randn(3, 3, 24, 24, generator=torch.Generator().manual_seed(0))
@@ -161,7 +161,9 @@ def test_a_class_of_one_image_is_left_out_with_a_warning() -> None:
 
 
 def test_what_cannot_be_advised_on_is_said(looc: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="two or more images of at least two classes; here are 5"):
+    with pytest.raises(
+        UsageError, match="two or more images of at least two classes; the data have 5"
+    ):
         advise(looc, Painted(5, classes=1), out=None)
     with pytest.raises(UsageError, match=r"1 of 'class 0', 1 of 'class 1'"):
         advise(looc, Painted(2, classes=2), out=None)

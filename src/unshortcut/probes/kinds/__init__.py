@@ -1,1 +1,1 @@
-"""One file a kind of probe; a file here is found by being here."""
+"""The kinds of probes, one file each; a file in this folder is found without being listed."""
