@@ -1,5 +1,7 @@
 """Probes on subsets of spaces: which subsets, the right columns, and features computed once."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -122,3 +124,10 @@ def test_what_has_no_equal_blocks_is_said() -> None:
         probe_spaces(uneven, TRAIN, tests=[TEST])
     with pytest.raises(UsageError, match="must name at least one"):
         probe_spaces(model, TRAIN, tests=[TEST], subsets=[])
+
+
+def test_probing_any_model_imports_no_lightning() -> None:
+    """Only loading the spaces of a run does: `measuring` and `probes` go without."""
+    modules = "unshortcut.probes.run, unshortcut.spaces.subsets, unshortcut.spaces.choice"
+    check = f"import sys, {modules}; sys.exit('lightning' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -107,7 +107,7 @@ def _table(result: "ProbeResult", title: str) -> Table:
     table = Table("data", "accuracy", title=title)
     for name, score in result.scores.items():
         if score.interval is not None:
-            table.caption = "± 95 % confidence interval of the mean"
+            table.caption = "± 95 % interval of the mean"
         elif score.std is not None:
             table.caption = "± standard deviation"
         table.add_row(name, str(score))
