@@ -4,6 +4,9 @@ The features are centered and rotated onto their principal axes once (`Basis`). 
 the Hessian of the loss is close to diagonal, and its diagonal preconditions L-BFGS, which then
 converges in a few dozen iterations whatever the scale and conditioning of the features.
 
+`python -m benchmarks.solver` compares it with scikit-learn's `LogisticRegression`, which cannot
+penalize the distance from an initialization, and with `torch.optim.LBFGS`.
+
 Shapes: N samples, A axes (the last one is constant, for the bias), H classifiers, K classes.
 """
 
