@@ -1,12 +1,13 @@
-"""The linear probe beside the papers' SGD protocol: same features, same grid, same seeds.
+"""The linear probe compared with the papers' SGD protocol: same features, grid and seeds.
 
-Both hold out the same part of train for each seed, choose a setting on it, and fit again on all of
-train. The features are 10,000 × 512: an untrained ResNet-18 on Imagenette, 3,394 images for
-testing. Every run of the protocol is timed in full; ours is timed before, between and after
-the protocol's seeds, and the median counts. One thread for both.
+Both hold out the same part of the training set for each seed, choose a setting on it, and fit again
+on the whole training set. The features are 10,000 × 512, from an untrained ResNet-18 on Imagenette,
+with 3,394 test images. Each run of the protocol is timed once; the probe is timed before, between
+and after the seeds of the protocol, and the median counts. Both use one thread.
 
-These features lie far from the origin, as those after a ReLU do. That holds up SGD at high rates
-and not the probe, so a gap below zero is expected; the gap says nothing about centered features.
+These features are far from the origin, as features after a ReLU are. This slows down SGD at high
+learning rates, but not the probe, so a negative accuracy gap is expected; it says nothing about
+centered features.
 """
 
 import tarfile
@@ -28,7 +29,7 @@ from unshortcut.probes.protocols import MOCO, run_protocol
 from unshortcut.randomness import generator
 
 TRAIN = 10_000
-LEARNING_RATES = (0.3, 1.0, 3.0, 10.0)
+LRS = (0.3, 1.0, 3.0, 10.0)
 WEIGHT_DECAYS = (0.0, 1e-5)
 SEEDS = (0, 1, 2)
 HOLDOUT = 0.2
@@ -50,7 +51,7 @@ def main() -> None:
         result = linear_accuracy(
             train,
             {"test": test},
-            learning_rates=LEARNING_RATES,
+            lrs=LRS,
             weight_decays=WEIGHT_DECAYS,
             seeds=SEEDS,
             holdout=HOLDOUT,
@@ -83,23 +84,21 @@ def main() -> None:
 
 
 def searched_by_protocol(train: Labeled, test: Labeled, seed: int) -> float:
-    """The protocol's test accuracy with the setting that it chose on the held-out part."""
+    """Test accuracy of the protocol with the setting that is best on the held-out part."""
     features, labels = train
     held = stratified_holdout(labels, HOLDOUT, seed)
     kept, held_out = (features[~held], labels[~held]), (features[held], labels[held])
 
     def run(setting: Setting, data: Labeled, on: Labeled) -> float:
-        protocol = replace(
-            MOCO, learning_rate=setting.learning_rate, weight_decay=setting.weight_decay
-        )
+        protocol = replace(MOCO, lr=setting.lr, weight_decay=setting.weight_decay)
         return run_protocol(protocol, data, {"on": on}, seed=seed)["on"]
 
-    grid = [Setting(rate, decay) for rate in LEARNING_RATES for decay in WEIGHT_DECAYS]
+    grid = [Setting(lr, decay) for lr in LRS for decay in WEIGHT_DECAYS]
     return run(max(grid, key=lambda setting: run(setting, kept, held_out)), train, test)
 
 
 def imagenette_features() -> Labeled:
-    """Features (13394, 512) of an untrained ResNet-18 at 56 px, and labels."""
+    """Features (13394, 512) of an untrained ResNet-18 at 56 px, and their labels."""
     names, pixels = [], []
     with tarfile.open(real_data("imagenette-112.tar")) as archive:
         for member in archive:

@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from unshortcut.auditor import audit
 from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES, Shapes
 from unshortcut.models.load import LoadedModel, from_module, load_model
-from unshortcut.probes.probe import Score
+from unshortcut.probes.base import Score
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
 from unshortcut.result import RESULT_FILE, write_result

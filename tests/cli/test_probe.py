@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from tests.cli.test_cli import call
+from unshortcut.probes import prepare
+from unshortcut.probes.features import Features
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +54,7 @@ def test_linear_and_rotation_show_a_standard_deviation(capsys: pytest.CaptureFix
         assert f"{kind} probe" in printed and "± standard deviation" in printed
 
 
-def test_one_figure_without_spread_says_nothing_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_single_accuracy_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(probe("photos", "knn", "--set", "k=[1]")["val"]) == {"accuracy"}
     assert "±" not in capsys.readouterr().out
 
@@ -60,3 +63,28 @@ def test_help_names_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("probe", "--help") == 0
     said = capsys.readouterr().out
     assert all(kind in said for kind in ("linear", "knn", "rotation", "fewshot"))
+
+
+@pytest.mark.parametrize("command", ["probe", "advise", "spaces"])
+def test_a_command_says_first_what_it_does(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(command, "nowhere", "--data", "photos") == 2
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert "nowhere on photos." in first and rest[0].startswith("error: ")
+
+
+def test_the_workers_reach_the_features_and_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = []
+    compute = prepare.compute_features
+
+    def noting(*arguments: Any, workers: int | None, **settings: Any) -> Features:
+        given.append(workers)
+        return compute(*arguments, workers=workers, **settings, cache=False)
+
+    monkeypatch.setattr(prepare, "compute_features", noting)
+    plain = probe("photos", "knn", "--set", "k=[1]")
+    assert probe("photos", "knn", "--set", "k=[1]", "--workers", "2") == plain
+    assert given == [None, None, 2, 2]

@@ -1,4 +1,4 @@
-"""Rotated images: pixels and labels agree, turns are balanced, bad images stay bad."""
+"""Rotated images: pixels and labels agree, angles are balanced, bad images stay bad."""
 
 from pathlib import Path
 
@@ -13,15 +13,15 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import BadImageError, Subset
 
 
-def test_the_label_is_the_angle_that_pillow_turns_by(tmp_path: Path) -> None:
+def test_the_label_is_the_angle_that_pillow_rotates_by(tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).integers(256, size=(5, 8, 3), dtype=np.uint8)
     picture = Picture.fromarray(pixels)
     for name in "abcd":
         picture.save(tmp_path / f"{name}.png")
-    turned = Rotated(open_data(tmp_path))
-    assert turned.classes == DEGREES and sorted(turned.labels) == [0, 1, 2, 3]
-    for index, label in enumerate(turned.labels):
-        image = turned.image(index)
+    rotated = Rotated(open_data(tmp_path))
+    assert rotated.classes == DEGREES and sorted(rotated.labels) == [0, 1, 2, 3]
+    for index, label in enumerate(rotated.labels):
+        image = rotated.image(index)
         expected = np.asarray(picture.rotate(int(DEGREES[label]), expand=True))
         np.testing.assert_array_equal(image.pixels(), expected)
         assert (image.height, image.width) == expected.shape[:2]
@@ -30,12 +30,12 @@ def test_the_label_is_the_angle_that_pillow_turns_by(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [3, 40, 41, 4003])
 def test_each_image_is_shown_once_and_the_angles_are_balanced(count: int) -> None:
     source = Shapes("val", size=16, count=count)
-    turned = Rotated(source)
-    assert len(turned) == count
-    counts = np.bincount(turned.labels, minlength=4)
+    rotated = Rotated(source)
+    assert len(rotated) == count
+    counts = np.bincount(rotated.labels, minlength=4)
     assert counts.max() - counts.min() <= 1
     for index in (0, count - 1):
-        upright = np.rot90(turned.image(index).pixels(), -turned.labels[index])
+        upright = np.rot90(rotated.image(index).pixels(), -rotated.labels[index])
         np.testing.assert_array_equal(upright, source.image(index).pixels())
 
 
@@ -53,21 +53,21 @@ def test_an_angle_depends_on_seed_and_position_alone() -> None:
 def test_names_and_fingerprints_are_its_own(tmp_path: Path) -> None:
     write_tree(tmp_path, [f"{number}.png" for number in range(8)])
     source = open_data(tmp_path)
-    turned = Rotated(source)
-    prints = {each.fingerprint() for each in (source, turned, Rotated(source, seed=1))}
+    rotated = Rotated(source)
+    prints = {each.fingerprint() for each in (source, rotated, Rotated(source, seed=1))}
     assert len(prints) == 3 and Rotated(source).fingerprint() in prints
-    place = turned.labels.tolist().index(1)
-    assert turned.identity(place) == f"{place}.png turned by 90°"
+    place = rotated.labels.tolist().index(1)
+    assert rotated.identity(place) == f"{place}.png rotated by 90°"
 
 
 def test_an_image_that_cannot_be_read_stays_so(tmp_path: Path) -> None:
     write_tree(tmp_path, ["0.png", "1.png", "2.png"])
     (tmp_path / "1.png").write_bytes(b"no image")
-    turned = Rotated(open_data(tmp_path))
-    assert turned.has_headers
+    rotated = Rotated(open_data(tmp_path))
+    assert rotated.has_headers
     for index in (0, 2):
-        turned.check_header(index)
+        rotated.check_header(index)
     with pytest.raises(BadImageError):
-        turned.image(1).pixels()
+        rotated.image(1).pixels()
     with pytest.raises(BadImageError):
-        turned.check_header(1)
+        rotated.check_header(1)

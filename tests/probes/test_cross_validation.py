@@ -90,7 +90,7 @@ def test_classifiers_in_groups_give_what_they_give_together(
     features, labels = blobs(60)
     folds = stratified_folds(labels, repeats=3)
     together = held_out_hits(features, labels, folds)
-    monkeypatch.setattr(cross_validation, "HEAD_NUMBERS", 70)
+    monkeypatch.setattr(cross_validation, "MAX_WEIGHTS", 70)
     assert (together != held_out_hits(features, labels, folds)).mean() <= 0.05
 
 

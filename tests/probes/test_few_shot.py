@@ -8,10 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from unshortcut.errors import UsageError
 from unshortcut.intervals import t_half_width
 from unshortcut.probes import linear, protocols
+from unshortcut.probes.base import PROBES
 from unshortcut.probes.features import Features
 from unshortcut.probes.few_shot import few_shot_accuracy, sample_shots
-from unshortcut.probes.kinds.fewshot import FewShot
-from unshortcut.probes.probe import PROBES
+from unshortcut.probes.kinds.fewshot import FewShotProbe
 
 CLASSES = 5
 DIMENSIONS = 60
@@ -119,7 +119,7 @@ def test_more_shots_are_better_and_features_of_other_scale_the_same() -> None:
 
 def test_the_probe_names_every_test_and_number_of_shots() -> None:
     tests = {"test": features_of(TEST), "val": features_of(blobs(50, 2))}
-    result = FewShot(shots=(2, 4), trials=3).run(features_of(TRAIN), tests)
+    result = FewShotProbe(shots=(2, 4), trials=3).run(features_of(TRAIN), tests)
     assert list(result.scores) == ["test, 2-shot", "test, 4-shot", "val, 2-shot", "val, 4-shot"]
     accuracies = few_shot_accuracy(TRAIN, {"test": TEST}, [4], trials=3)[4]["test"]
     values = [100 * accuracy for accuracy in accuracies]
@@ -129,7 +129,7 @@ def test_the_probe_names_every_test_and_number_of_shots() -> None:
     assert score.interval == t_half_width(values)
     metrics = result.to_dict()["test, 4-shot"]
     assert metrics == {"accuracy": score.mean, "std": score.std, "interval": score.interval}
-    alone = FewShot(shots=(1,), trials=1).run(features_of(TRAIN), tests)
+    alone = FewShotProbe(shots=(1,), trials=1).run(features_of(TRAIN), tests)
     assert alone.chosen == {} and list(alone.to_dict()["val, 1-shot"]) == ["accuracy"]
 
 
@@ -138,10 +138,10 @@ def test_what_cannot_be_is_said() -> None:
     kept = np.concatenate([np.flatnonzero(labels != 2), np.flatnonzero(labels == 2)[:3]])
     few = features_of((rows[kept], labels[kept]))
     tests = {"test": features_of(TEST)}
-    with pytest.raises(UsageError, match="class 'c' has 3 training images, fewer than shots: 5"):
-        FewShot(shots=(2, 5)).run(few, tests)
+    with pytest.raises(UsageError, match="class 'c' has 3 training images, fewer than the 5 shots"):
+        FewShotProbe(shots=(2, 5)).run(few, tests)
     with pytest.raises(UsageError, match="class 'f' has 0 training images"):
-        FewShot(shots=(2,)).run(features_of(TRAIN, "abcdef"), tests)
+        FewShotProbe(shots=(2,)).run(features_of(TRAIN, "abcdef"), tests)
     for key, value in {"solver": "sgd", "shots": (0,), "trials": 0}.items():
         with pytest.raises(UsageError, match=f"'{key}"):
             PROBES.build({"name": "fewshot", key: value})

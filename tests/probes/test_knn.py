@@ -108,7 +108,7 @@ def test_broken_input_is_named():
     broken[3, 2] = np.nan
     with pytest.raises(RunError, match=r"test features are NaN or infinite in 1 of 20 rows.*row 3"):
         knn_predict(bank, labels, broken)
-    with pytest.raises(UsageError, match="16 dimensions, the test's 8"):
+    with pytest.raises(UsageError, match="16 dimensions, the test features 8"):
         knn_predict(bank, labels, bank[:, :8])
     with pytest.raises(UsageError, match="at least 1"):
         knn_predict(bank, labels, bank, k=(0,))

@@ -15,8 +15,8 @@ from unshortcut.probes import linear
 from unshortcut.probes.linear import Setting, fit_linear, linear_accuracy, stratified_holdout
 from unshortcut.probes.protocols import MOCO, run_protocol
 
-GRID = {"learning_rates": (0.01, 0.1, 1.0), "weight_decays": (0.0, 1e-3)}
-ONE = {"learning_rates": (0.1,), "weight_decays": (0.0,)}
+GRID = {"lrs": (0.01, 0.1, 1.0), "weight_decays": (0.0, 1e-3)}
+ONE = {"lrs": (0.1,), "weight_decays": (0.0,)}
 
 
 def blobs(count: int, seed: int, classes: int = 6, dimensions: int = 40, noise: float = 1.6):
@@ -41,8 +41,8 @@ def test_the_fit_is_the_minimum_that_scikit_learn_finds(monkeypatch):
     features, labels = blobs(600, 0)
     rows, _ = blobs(1000, 1)
     setting = Setting(0.5, 1e-3)
-    penalty = sum(setting.pulls(len(labels)))
-    (probe,) = fit_linear(features, labels, learning_rates=[0.5], weight_decays=[1e-3], seeds=[0])
+    penalty = sum(setting.penalties(len(labels)))
+    (probe,) = fit_linear(features, labels, lrs=[0.5], weight_decays=[1e-3], seeds=[0])
     peer = LogisticRegression(C=1 / (penalty * len(labels)), tol=1e-8, max_iter=10_000)
     peer.fit(features - features.mean(0), labels)
     weight = torch.tensor(peer.coef_ - peer.coef_.mean(0))
@@ -56,14 +56,14 @@ def test_the_penalty_pulls_to_the_start_as_scipy_confirms(monkeypatch):
     """With a tiny learning rate the classifier stays near the N(0, 0.01) that the seed drew."""
     monkeypatch.setattr(linear, "TOLERANCE", 1e-7)
     features, labels = blobs(80, 0, classes=3, dimensions=5)
-    wide = {"learning_rates": [1e-9], "weight_decays": [0.0]}
+    wide = {"lrs": [1e-9], "weight_decays": [0.0]}
     start, other = fit_linear(features, labels, seeds=[0, 1], **wide)
     assert 0.005 < float(start.weight.std()) < 0.02
     assert not torch.equal(start.weight, other.weight)
 
     setting = Setting(0.01, 0.02)
-    to_start, to_zero = setting.pulls(len(labels))
-    (probe,) = fit_linear(features, labels, learning_rates=[0.01], weight_decays=[0.02], seeds=[0])
+    to_start, to_zero = setting.penalties(len(labels))
+    (probe,) = fit_linear(features, labels, lrs=[0.01], weight_decays=[0.02], seeds=[0])
     center = start.weight.double().numpy()
     rows, one_hot = features.astype(np.float64), np.eye(3)[labels]
 
@@ -89,10 +89,10 @@ def test_a_setting_gives_what_the_papers_sgd_gives():
     train[0][:] -= 3
     test[0][:] -= 3
     for rate, decay in [(0.01, 0.0), (0.1, 0.0), (1.0, 0.0), (0.1, 0.01), (0.1, 0.1)]:
-        protocol = replace(MOCO, learning_rate=rate, weight_decay=decay)
+        protocol = replace(MOCO, lr=rate, weight_decay=decay)
         theirs = run_protocol(protocol, train, {"test": test})["test"]
         ours = linear_accuracy(
-            train, {"test": test}, learning_rates=[rate], weight_decays=[decay], seeds=[0]
+            train, {"test": test}, lrs=[rate], weight_decays=[decay], seeds=[0]
         ).mean("test")
         assert ours == pytest.approx(theirs, abs=0.01), (rate, decay)
 
@@ -102,7 +102,7 @@ def test_the_test_set_has_no_say_in_the_choice():
     tests = {"right": (rows, truth), "permuted": (rows, np.roll(truth, 1) // 2)}
     alone = [linear_accuracy(train, {name: test}, **GRID) for name, test in tests.items()]
     assert alone[0].mean("right") > alone[1].mean("permuted")
-    for a, b in zip(alone[0].probes, alone[1].probes, strict=True):
+    for a, b in zip(alone[0].classifiers, alone[1].classifiers, strict=True):
         assert (a.setting, dict(a.holdout)) == (b.setting, dict(b.holdout))
         assert torch.equal(a.weight, b.weight)
 
@@ -118,7 +118,7 @@ def test_a_seed_chooses_the_best_of_the_grid_on_its_own_held_out_part():
             result = linear_accuracy(
                 (features[~held], labels[~held]),
                 {"held": (features[held], labels[held])},
-                learning_rates=[setting.learning_rate],
+                lrs=[setting.lr],
                 weight_decays=[setting.weight_decay],
                 seeds=[probe.seed],
             )
@@ -141,7 +141,7 @@ def test_mean_and_deviation_are_over_seeds():
     assert len(set(values)) > 1
     assert result.mean("test") == pytest.approx(np.mean(values))
     assert result.std("test") == pytest.approx(np.std(values, ddof=1))
-    assert result.chosen == statistics.mode(probe.setting for probe in result.probes)
+    assert result.chosen == statistics.mode(one.setting for one in result.classifiers)
     single = linear_accuracy(blobs(200, 0), {"test": blobs(500, 1)}, seeds=[0], **GRID)
     assert single.std("test") == 0
     assert single.accuracies["test"][0] == pytest.approx(values[0], abs=0.004)
@@ -151,7 +151,7 @@ def test_accuracy_per_class():
     (rows, truth) = blobs(500, 1)
     rows, truth = rows[truth != 2], truth[truth != 2]
     result = linear_accuracy(blobs(300, 0), {"test": (rows, truth)}, seeds=[0], **ONE)
-    right = result.probes[0].predict(torch.tensor(rows)).numpy() == truth
+    right = result.classifiers[0].predict(torch.tensor(rows)).numpy() == truth
     expected = [right[truth == c].mean() if c != 2 else np.nan for c in range(6)]
     assert result.per_class["test"] == pytest.approx(expected, nan_ok=True)
 
@@ -166,7 +166,7 @@ def test_the_same_seed_gives_the_same_weights():
 def test_seeds_in_groups_give_what_they_give_together(monkeypatch):
     features, labels = blobs(300, 0)
     together = fit_linear(features, labels, **GRID)
-    monkeypatch.setattr(linear, "HEAD_NUMBERS", 1)
+    monkeypatch.setattr(linear, "MAX_WEIGHTS", 1)
     for a, b in zip(together, fit_linear(features, labels, **GRID), strict=True):
         assert (a.seed, a.setting) == (b.seed, b.setting)
         assert a.weight.numpy() == pytest.approx(b.weight.numpy(), abs=0.02)
@@ -247,7 +247,7 @@ def test_broken_input_is_named():
     with pytest.raises(UsageError, match="labels go from 0 to 5; allowed: 0 to 2"):
         fit_linear(features, labels, classes=3)
     with pytest.raises(UsageError, match="learning rates must be above 0"):
-        fit_linear(features, labels, learning_rates=[0.0])
+        fit_linear(features, labels, lrs=[0.0])
     with pytest.raises(UsageError, match="different numbers"):
         fit_linear(features, labels, seeds=[1, 1])
     with pytest.raises(UsageError, match="40 dimensions, the test set's 8"):
@@ -261,10 +261,8 @@ def test_at_a_rate_of_infinity_the_decay_alone_counts(monkeypatch):
     peer = LogisticRegression(C=1 / (0.01 * len(labels)), tol=1e-9, max_iter=10_000)
     peer.fit(features - features.mean(0), labels)
     weight = torch.tensor(peer.coef_ - peer.coef_.mean(0))
-    for probe in fit_linear(
-        features, labels, learning_rates=[math.inf], weight_decays=[0.01], seeds=[0, 1]
-    ):
+    for probe in fit_linear(features, labels, lrs=[math.inf], weight_decays=[0.01], seeds=[0, 1]):
         ours = probe.weight.double() - probe.weight.double().mean(0)
         assert (ours - weight).norm() < 0.01 * weight.norm()
     with pytest.raises(UsageError, match="without a weight decay the learning rate must be finite"):
-        fit_linear(features, labels, learning_rates=[math.inf], weight_decays=[0.0, 0.01])
+        fit_linear(features, labels, lrs=[math.inf], weight_decays=[0.0, 0.01])

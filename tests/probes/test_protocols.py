@@ -42,19 +42,19 @@ def blobs(count: int, seed: int):
 )
 def test_the_learning_rate_at_exact_epochs(protocol, rates):
     assert {epoch: pytest.approx(rate) for epoch, rate in rates.items()} == {
-        epoch: protocol.rate(epoch) for epoch in rates
+        epoch: protocol.lr_at(epoch) for epoch in rates
     }
 
 
 def test_maes_rate_is_stated_for_256_samples():
-    assert replace(MAE, batch_size=256).rate(10) == pytest.approx(0.1)
+    assert replace(MAE, batch_size=256).lr_at(10) == pytest.approx(0.1)
 
 
 def test_a_run_equals_torchs_own_sgd_and_scheduler(monkeypatch):
     """Full batches leave no order of samples to agree on, a zero start no initial weights."""
     monkeypatch.setattr(protocols, "INIT_STD", 0.0)
     train, test = blobs(100, 0), blobs(500, 1)
-    protocol = replace(MOCO, learning_rate=0.3, batch_size=100, epochs=12, drops=(6, 9))
+    protocol = replace(MOCO, lr=0.3, batch_size=100, epochs=12, drops=(6, 9))
     ours = run_protocol(protocol, train, {"test": test, "train": train}, seed=0)
 
     head = nn.Linear(DIMENSIONS, 4)
@@ -88,7 +88,7 @@ def test_every_protocol_learns(name):
 
 def test_a_seed_gives_the_same_run_and_another_seed_another():
     train, tests = blobs(200, 0), {"test": blobs(2000, 1)}
-    protocol = replace(MOCO, learning_rate=3, epochs=3, drops=(2,))
+    protocol = replace(MOCO, lr=3, epochs=3, drops=(2,))
     runs = [run_protocol(protocol, train, tests, seed=seed) for seed in (0, 0, 1)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
@@ -99,7 +99,7 @@ def test_an_epoch_uses_its_own_augmented_copy():
     features, labels = blobs(400, 0)
     wrong = torch.tensor(CENTERS, dtype=torch.float32)[(labels + 1) % 4]
     copies = torch.stack([wrong, features], dim=1)
-    protocol = replace(NSN, learning_rate=0.05, momentum=0.0, epochs=1, drops=(1,))
+    protocol = replace(NSN, lr=0.05, momentum=0.0, epochs=1, drops=(1,))
     tests = {"test": blobs(500, 1)}
     assert run_protocol(protocol, (copies, labels), tests)["test"] < 0.3
     assert run_protocol(protocol, (copies.flip(1), labels), tests)["test"] > 0.5

@@ -99,7 +99,7 @@ def test_the_backbone_is_written_where_it_stays(looc: Path, tmp_path: Path) -> N
     source = Shapes("val", size=32, count=48)
     source.labels = labels
     found = advise(looc, source, out=tmp_path, repeats=1)
-    assert found.chosen.name == "backbone" and not found.told
+    assert found.chosen.name == "backbone" and not found.choice.conclusive
     encoder = load_model(tmp_path / "encoder.safetensors")
     assert encoder.spaces is None
     images = torch.randn(3, 3, 24, 24, generator=torch.Generator().manual_seed(0))
@@ -122,21 +122,24 @@ def test_the_sentence_names_what_to_use_and_by_how_much_it_is_better() -> None:
     found = summed_up(0.6, color=0.92, invariant=0.5)
     margin = found.chosen.margin
     assert found.sentence() == (
-        f"Use color: 92.0 % against 60.0 % of the backbone (difference 32.0 ± {margin:.1f} points)."
+        "Use color: its accuracy is 92.0 %, that of the backbone is 60.0 % "
+        f"(difference 32.0 ± {margin:.1f} points)."
     )
 
 
 def test_the_sentence_says_that_every_choice_is_worse() -> None:
     said = summed_up(0.95, color=0.5, invariant=0.6).sentence()
-    assert said.startswith("Use the backbone: 95.0 %, and every other choice of spaces is worse")
+    assert said.startswith(
+        "Use the backbone: its accuracy is 95.0 %, and every other choice of spaces is worse"
+    )
     assert "the best, invariant, by 35.0 ± " in said
 
 
-def test_the_sentence_says_that_the_labels_cannot_tell_and_how_many_might() -> None:
+def test_the_sentence_says_that_the_labels_are_inconclusive_and_how_many_might_do() -> None:
     found = summed_up(0.8, color=0.84, invariant=0.7)
     assert found.sentence().startswith(
-        "The labels cannot tell, so use the backbone: with 100 images nothing is better than its "
-        "80.0 % beyond chance (the best, color, is 4.0 ± "
+        "The labels are inconclusive, so use the backbone: with 100 images, no subset of spaces is "
+        "significantly better than its 80.0 % (the best, color, is 4.0 ± "
     )
     assert found.choice.images_needed is not None
     each = found.choice.images_needed / 2
@@ -148,7 +151,8 @@ def test_the_sentence_says_that_the_labels_cannot_tell_and_how_many_might() -> N
 def test_the_sentence_says_that_nothing_does_better_than_guessing() -> None:
     said = summed_up(0.72, color=0.74, counts=(30, 70)).sentence()
     assert said.endswith(
-        "Nothing does better than always answering 'dog', which is right in 70.0 %."
+        "No representation is significantly better than always predicting 'dog', which is correct "
+        "for 70.0 % of the images."
     )
 
 
@@ -161,7 +165,9 @@ def test_a_class_of_one_image_is_left_out_with_a_warning() -> None:
 
 
 def test_what_cannot_be_advised_on_is_said(looc: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="two or more images of at least two classes; here are 5"):
+    with pytest.raises(
+        UsageError, match="two or more images of at least two classes; the data have 5"
+    ):
         advise(looc, Painted(5, classes=1), out=None)
     with pytest.raises(UsageError, match=r"1 of 'class 0', 1 of 'class 1'"):
         advise(looc, Painted(2, classes=2), out=None)

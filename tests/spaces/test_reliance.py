@@ -15,24 +15,26 @@ from scipy.stats import entropy as scipy_entropy
 from tests.probes.painted import SPACES, Painted, Seeing
 from unshortcut.errors import UsageError
 from unshortcut.probes.features import Features
-from unshortcut.probes.linear import LinearProbe, Setting
+from unshortcut.probes.linear import LinearClassifier, Setting
 from unshortcut.spaces.reliance import (
-    Example,
     Reliance,
+    SpaceExample,
     SpaceReliance,
     correct_shares,
     entropy_bits,
     shares_of,
     space_reliance,
 )
-from unshortcut.spaces.reliance_plot import Bars
+from unshortcut.spaces.reliance_plot import RelianceBars
 
 TRAIN, TEST = Painted(90, seed=1), Painted(60, seed=2)
 
 
-def classifier(weight: NDArray[np.float64], bias: NDArray[np.float64] | None = None) -> LinearProbe:
+def classifier(
+    weight: NDArray[np.float64], bias: NDArray[np.float64] | None = None
+) -> LinearClassifier:
     rows = torch.from_numpy(weight).float()
-    return LinearProbe(
+    return LinearClassifier(
         0,
         Setting(1.0, 0.0),
         {},
@@ -51,7 +53,9 @@ def reliance(shares: NDArray[np.float64], labels: NDArray[np.int64], classes: in
     spaces = ("invariant", "color", "rotation", "texture")[: shares.shape[1]]
     names = tuple(f"a class of a rather long name {label}" for label in range(classes))
     picture = np.zeros((8, 8, 3), np.uint8)
-    examples = tuple(Example(s, "x/1.png", names[0], tuple(shares[0]), picture) for s in spaces)
+    examples = tuple(
+        SpaceExample(s, "x/1.png", names[0], tuple(shares[0]), picture) for s in spaces
+    )
     identities = tuple(f"x/{number}.png" for number in range(len(labels)))
     return Reliance(spaces, names, len(labels) + 5, identities, labels, shares, examples)
 
@@ -139,7 +143,7 @@ def test_means_and_entropies_overall_and_by_class() -> None:
     each = [0, 0, 1, scipy_entropy([0.9, 0.1], base=2)]
     np.testing.assert_allclose(one.image_entropies, each)
     plain = json.loads(json.dumps(one.to_dict()))
-    assert (plain["images"], plain["correct"]) == (9, 4)
+    assert (plain["num_images"], plain["correct"]) == (9, 4)
     assert plain["shares"] == {"invariant": pytest.approx(0.6), "color": pytest.approx(0.4)}
     assert plain["mean_image_entropy_bits"] == pytest.approx(np.mean(each))
     assert list(plain["classes"]) == [one.classes[0], one.classes[2]]
@@ -169,11 +173,11 @@ def test_of_many_classes_the_most_one_sided_and_the_most_even_are_drawn() -> Non
     labels = np.arange(200) % 100
     shares = np.random.default_rng(0).dirichlet([0.5] * 4, 100)[labels]
     one = reliance(shares, labels, 100)
-    bars = Bars.of(one)
+    bars = RelianceBars.of(one)
     assert len(bars.names) == 25 and bars.note.startswith("24 of 100 classes")
     ranked = np.sort(one.class_entropies)
     np.testing.assert_array_equal(bars.entropies[1:], [*ranked[:12], *ranked[-12:]])
-    few = Bars.of(reliance(shares[:8], labels[:8], 10))
+    few = RelianceBars.of(reliance(shares[:8], labels[:8], 10))
     assert len(few.names) == 9 and not few.note, "all, but for classes without a right prediction"
     np.testing.assert_array_equal(few.shares[1:], shares[:8])
 
@@ -195,7 +199,7 @@ def test_what_cannot_be_seen_is_said() -> None:
     model = Seeing().model()
     with pytest.raises(UsageError, match="'seeing' has no spaces"):
         space_reliance(replace(model, spaces=None), TRAIN, tests=[TEST])
-    with pytest.raises(UsageError, match="no 5 equal blocks"):
+    with pytest.raises(UsageError, match="cannot be split into 5 equal blocks"):
         space_reliance(replace(model, spaces=tuple("abcde")), TRAIN, tests=[TEST])
     with pytest.raises(UsageError, match="seeds must be at least 1, not 0"):
         space_reliance(model, TRAIN, tests=[TEST], seeds=0)

@@ -1,5 +1,7 @@
 """Probes on subsets of spaces: which subsets, the right columns, and features computed once."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +10,8 @@ import torch
 
 from tests.probes.painted import SPACES, Painted, Seeing
 from unshortcut.errors import UsageError
+from unshortcut.probes.base import PROBES
 from unshortcut.probes.features import compute_features
-from unshortcut.probes.probe import PROBES
 from unshortcut.probes.run import probe
 from unshortcut.spaces.subsets import probe_spaces, select_spaces, subsets_of
 
@@ -118,7 +120,14 @@ def test_what_has_no_equal_blocks_is_said() -> None:
     with pytest.raises(UsageError, match="'seeing' has no spaces"):
         probe_spaces(replace(model, spaces=None), TRAIN, tests=[TEST])
     uneven = replace(model, spaces=(*SPACES, "a", "b"))
-    with pytest.raises(UsageError, match="12 columns are no 5 equal blocks"):
+    with pytest.raises(UsageError, match="12 feature columns cannot be split into 5 equal blocks"):
         probe_spaces(uneven, TRAIN, tests=[TEST])
     with pytest.raises(UsageError, match="must name at least one"):
         probe_spaces(model, TRAIN, tests=[TEST], subsets=[])
+
+
+def test_probing_any_model_imports_no_lightning() -> None:
+    """Only loading the spaces of a run does: `measuring` and `probes` go without."""
+    modules = "unshortcut.probes.run, unshortcut.spaces.subsets, unshortcut.spaces.choice"
+    check = f"import sys, {modules}; sys.exit('lightning' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

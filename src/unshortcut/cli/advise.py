@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from unshortcut.cli.options import DataOption, JsonOption
+from unshortcut.cli.options import DataOption, JsonOption, WorkersOption
 
 GROUP = "Evaluate"
 
@@ -21,66 +21,70 @@ def command(
     ],
     data: DataOption,
     repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often the images are split into folds.")
+        int, typer.Option("--repeats", min=1, help="Number of repeats of the cross-validation.")
     ] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the folds.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the folds.")] = 0,
     out: Annotated[
         Path,
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="For encoder.safetensors with its card, advice.png and result.json.",
+            help="Folder for encoder.safetensors with its card, advice.png and result.json.",
         ),
     ] = Path("advice"),
+    workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Say which spaces of a run suit your own task, by a handful of labeled images of it.
+    """Find out which spaces of a run suit your task, from a few labeled images.
 
-    DATA holds a folder for each class, with 5 to 50 images or so; two is the least. For the run's
-    own representation (the backbone, or all spaces of LooC++) and for subsets of its spaces, a
-    linear classifier is cross-validated on these images.
+    DATA has one folder per class, typically with 5 to 50 images and at least two. A linear
+    classifier is cross-validated on these images for the run's own representation (the backbone,
+    or all spaces of LooC++) and for subsets of its spaces.
 
-    The advice: the run's own representation, unless a subset is better beyond chance; of those that
-    are, the one with the fewest spaces within one standard error of the most accurate. Where the
-    labels cannot tell, that is what it says, and about how many would.
+    The advice is to use the run's own representation unless a subset is significantly better. Among
+    better subsets, it is the one with the fewest spaces within one standard error of the most
+    accurate. If the labels are inconclusive, the command says so, and about how many images would
+    be enough.
 
-    The encoder that gives just that representation is written, and works wherever a MODEL does:
+    The encoder with that representation is written, and can be used wherever a MODEL is expected:
     `unshortcut probe advice/encoder.safetensors --data DATA`.
     """
+    typer.echo(f"Cross-validating the spaces of {run} on {data}.", err=True)
     from unshortcut.models.card import WEIGHTS_FILE
     from unshortcut.result import write_result
     from unshortcut.spaces.advice import advise
 
-    advice = advise(run, data, out=out, repeats=repeats, seed=seed)
+    advice = advise(run, data, out=out, repeats=repeats, seed=seed, workers=workers)
     console = Console()
     console.print(advice.sentence(), style="bold", highlight=False)
     console.print(_table(advice))
     if not advice.complete:
         console.print(
-            "Of these many spaces each alone, the first with each other, and all were tried."
+            "With this many spaces, only each space alone, the first space with each other one, "
+            "and all spaces were tried."
         )
     if json is not None:
         write_result(json, "advise", metrics=advice.to_dict(), seed=seed, data=data, model=run)
-    typer.echo(f"wrote {out / WEIGHTS_FILE}, which gives {advice.chosen.name}")
+    typer.echo(f"wrote {out / WEIGHTS_FILE}, with the features of {advice.chosen.name}")
 
 
 def _table(advice: "Advice") -> Table:
     own = advice.choice.own
     table = Table(
         "representation", "dims",
-        *(Column(name, no_wrap=True) for name in ("accuracy, %", "difference", "verdict")),
-        title=f"{advice.images} images, {len(advice.classes)} classes",
-        caption=f"Accuracies by cross-validation, with 95 % intervals. Differences from {own.name} "
-        "± a margin that holds for all of them at once with 95 %.",
+        *(Column(name, no_wrap=True) for name in ("accuracy, %", "difference", "outcome")),
+        title=f"{advice.num_images} images, {len(advice.classes)} classes",
+        caption="Accuracies in cross-validation, with 95 % confidence intervals. Differences from "
+        f"{own.name} ± a margin that holds for all of them at once with 95 % confidence.",
     )  # fmt: skip
-    for one in (own, *advice.choice.subsets):
+    for one in advice.choice.candidates:
         low, high = one.interval
         table.add_row(
             f"{'→' if one is advice.chosen else ' '} {one.name}",
             str(one.candidate.dim),
             f"{one.accuracy:.1f} ({low:.1f} to {high:.1f})",
             "" if one is own else f"{one.difference:+.1f} ± {one.margin:.1f}",
-            "the run's own" if one is own else one.verdict,
+            "the run's own" if one is own else one.outcome,
             style="bold" if one is advice.chosen else None,
         )
     return table

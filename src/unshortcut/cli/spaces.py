@@ -8,12 +8,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import DataOption, JsonOption
+from unshortcut.cli.options import DataOption, JsonOption, WorkersOption
 
 GROUP = "Evaluate"
 
 if TYPE_CHECKING:
-    from unshortcut.probes.probe import Score
     from unshortcut.spaces.reliance import SpaceReliance
 
 
@@ -22,7 +21,7 @@ def command(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A run of the method looc, or a .safetensors file of spaces of one.",
+            help="A run of the method looc, or a .safetensors file with spaces of one.",
         ),
     ],
     data: DataOption,
@@ -31,7 +30,7 @@ def command(
         typer.Option(
             "--on",
             metavar="DATA",
-            help="Test on this, e.g. shapes@rotated. May be given several times. "
+            help="Test on this data set, e.g. shapes@rotated. May be given several times. "
             "[default: the test or val split of --data]",
         ),
     ] = [],
@@ -43,60 +42,66 @@ def command(
         typer.Option(
             "--subsets",
             metavar="NAMES",
-            help="Such as color,invariant+color; or each: all subsets of up to four spaces, of "
-            "more each alone, the first with each other, and all.",
+            help="Subsets to probe, such as color,invariant+color. 'each' means all subsets of up "
+            "to four spaces; for more spaces, each alone, the first with each other, and all.",
         ),
     ] = "each",
     sets: Annotated[
         list[str],
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the probe."),
     ] = [],
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="How many seeds.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="Number of random seeds.")
+    ] = None,
     out: Annotated[
         Path,
         typer.Option(
-            "--out", metavar="FOLDER", help="For reliance.png, reliance.csv and result.json."
+            "--out", metavar="FOLDER", help="Folder for reliance.png, reliance.csv and result.json."
         ),
     ] = Path("spaces"),
+    workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Measure what each space of a model knows, and which of them a classifier relies on.
+    """Measure what each space of a model knows, and which spaces a classifier relies on.
 
-    A probe on every subset of the spaces tells what each adds. Then a linear classifier on all of
-    them is taken apart: for each image that it gets right, the share of every space in the sum of
-    activation × weight for its class, and how even the shares are, as entropy in bits.
+    A probe on every subset of the spaces shows what each space adds. Then a linear classifier on
+    all spaces is analyzed: for each correctly classified image, the share of every space in the sum
+    of activation × weight for its class, and the entropy of these shares in bits.
     """
+    typer.echo(f"Running a {kind} probe on subsets of the spaces of {model} on {data}.", err=True)
     from unshortcut.errors import UsageError
-    from unshortcut.measuring.subjects.models import load_with_spaces
     from unshortcut.plain_yaml import parse_set
-    from unshortcut.probes.bench import bench
+    from unshortcut.probes.prepare import prepare_probe
     from unshortcut.result import RESULT_FILE, write_result
+    from unshortcut.spaces.loading import load_with_spaces
     from unshortcut.spaces.reliance import space_reliance
     from unshortcut.spaces.subsets import probe_spaces
 
     if out.is_file():
-        raise UsageError(f"'{out}' is a file; --out wants a folder")
+        raise UsageError(f"'{out}' is a file; --out must be a folder")
     settings: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
     for change in sets:
         settings |= parse_set(change)
     loaded = load_with_spaces(model)
-    unlabeled = bench(loaded, data, tests=on, needs_labels=False).unlabeled
-    scores = probe_spaces(loaded, data, kind, subsets=subsets, tests=on, **settings)
+    problem = prepare_probe(loaded, data, tests=on, needs_labels=False).label_problem
+    scores = probe_spaces(
+        loaded, data, kind, subsets=subsets, tests=on, workers=workers, **settings
+    )
     console = Console()
     tests = list(next(iter(scores.values())).scores)
     table = Table("spaces", *tests, title=f"{kind} probe of {loaded.name} by spaces")
     for subset, result in scores.items():
-        table.add_row(" + ".join(subset), *(_accuracy(result.scores[name]) for name in tests))
+        table.add_row(" + ".join(subset), *(str(result.scores[name]) for name in tests))
     console.print(table)
     metrics: dict[str, Any] = {
         "subsets": {"+".join(subset): result.to_dict() for subset, result in scores.items()}
     }
     out.mkdir(parents=True, exist_ok=True)
     written = [RESULT_FILE]
-    if unlabeled is not None:
-        typer.echo(f"No classifier is taken apart. {unlabeled}.")
+    if problem is not None:
+        typer.echo(f"No classifier is analyzed: {problem}.")
     else:
-        reliance = space_reliance(loaded, data, tests=on, seeds=seeds or 3)
+        reliance = space_reliance(loaded, data, tests=on, seeds=seeds or 3, workers=workers)
         console.print(_shares(reliance))
         metrics["reliance"] = reliance.to_dict()
         reliance.plot(out / "reliance.png")
@@ -107,22 +112,17 @@ def command(
     typer.echo(f"wrote {', '.join(written)} to {out}")
 
 
-def _accuracy(score: "Score") -> str:
-    spread = score.std if score.interval is None else score.interval
-    return f"{score.mean:.2f} %" + ("" if spread is None else f" ± {spread:.2f}")
-
-
 def _shares(reliance: "SpaceReliance") -> Table:
     table = Table(
-        "data", "correct", *reliance.spaces, "entropy", "of an image",
+        "data", "correct", *reliance.spaces, "entropy", "mean entropy of images",
         title="Which spaces a linear classifier on all of them relies on",
-        caption="Shares of activation × weight in correct predictions; few of those say little. "
-        "Entropy: of the mean shares, and of single images on average; at most "
-        f"{log2(len(reliance.spaces)):.2f} bits.",
+        caption="Shares of activation × weight in correct predictions; they say little if few "
+        "predictions are correct. The entropy of the mean shares, and the mean entropy of single "
+        f"images, are at most {log2(len(reliance.spaces)):.2f} bits.",
     )  # fmt: skip
     for name, test in reliance.tests.items():
         shares = [f"{100 * share:.1f} %" for share in test.overall]
-        of_images = f"{test.image_entropies.mean():.2f} bits"
-        correct = f"{len(test.labels)} of {test.count}"
-        table.add_row(name, correct, *shares, f"{test.entropy:.2f} bits", of_images)
+        mean_entropy = f"{test.image_entropies.mean():.2f} bits"
+        correct = f"{len(test.labels)} of {test.num_images}"
+        table.add_row(name, correct, *shares, f"{test.entropy:.2f} bits", mean_entropy)
     return table

@@ -1,4 +1,4 @@
-"""The images of a source turned by quarter turns, with the turn as the label."""
+"""The images of a source rotated by quarter turns, with the angle as the label."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from unshortcut.imaging.geometry import rotate90
 from unshortcut.randomness import generator
 
 DEGREES = ("0", "90", "180", "270")
-"""The classes, counterclockwise."""
+"""The classes; angles are counterclockwise."""
 
 
 class Rotated(ImageSource):
-    """Another source's images, each turned by a random number of quarter turns.
+    """The images of another source, each rotated by a random multiple of 90 degrees.
 
-    The turn of image i is drawn by (seed, i) such that every four neighbors have the four turns
-    among them: the classes are equal to within rounding, whatever the order of the source. No image
-    is shown twice, so however the images are split, none is on both sides.
+    The angle of image i is determined by (seed, i). Every four consecutive images get the four
+    angles in random order, so the classes are balanced whatever the order of the source. Each image
+    appears only once, so a split never has the same image on both sides.
     """
 
     classes = DEGREES
@@ -28,7 +28,7 @@ class Rotated(ImageSource):
 
     def __init__(self, source: ImageSource, seed: int = 0) -> None:
         self.source = source
-        self.labels = _drawn(len(source), seed)
+        self.labels = _sample_labels(len(source), seed)
         self.has_headers = source.has_headers
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class Rotated(ImageSource):
         return _RotatedImage(self.source.image(index), int(self.labels[index]))
 
     def identity(self, index: int) -> str:
-        return f"{self.source.identity(index)} turned by {DEGREES[self.labels[index]]}°"
+        return f"{self.source.identity(index)} rotated by {DEGREES[self.labels[index]]}°"
 
     def check_header(self, index: int) -> None:
         self.source.check_header(index)
@@ -51,25 +51,25 @@ class Rotated(ImageSource):
 
 @dataclass(frozen=True)
 class _RotatedImage:
-    """An image that is turned once it is decoded."""
+    """An image that is rotated when it is decoded."""
 
     upright: Image
-    turns: int
+    quarter_turns: int
 
     @property
     def height(self) -> int:
-        return self.upright.width if self.turns % 2 else self.upright.height
+        return self.upright.width if self.quarter_turns % 2 else self.upright.height
 
     @property
     def width(self) -> int:
-        return self.upright.height if self.turns % 2 else self.upright.width
+        return self.upright.height if self.quarter_turns % 2 else self.upright.width
 
     def pixels(self, shrink: float = 1.0) -> ImageArray:
-        return rotate90(self.upright.pixels(shrink), self.turns)
+        return rotate90(self.upright.pixels(shrink), self.quarter_turns)
 
 
-def _drawn(count: int, seed: int) -> NDArray[np.int64]:
-    """(count,) turns: one permutation of the four for every four images."""
-    fours = range(0, count, len(DEGREES))
-    drawn = [generator(seed, "turned", first).permutation(len(DEGREES)) for first in fours]
-    return np.array(drawn, dtype=np.int64).reshape(-1)[:count]
+def _sample_labels(count: int, seed: int) -> NDArray[np.int64]:
+    """Numbers of quarter turns (count,): a permutation of all four for every four images."""
+    starts = range(0, count, len(DEGREES))
+    labels = [generator(seed, "turned", start).permutation(len(DEGREES)) for start in starts]
+    return np.array(labels, dtype=np.int64).reshape(-1)[:count]

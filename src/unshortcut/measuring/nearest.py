@@ -20,13 +20,13 @@ from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.measuring.neighbor_sheet import Block, neighbor_sheet
-from unshortcut.measuring.subjects.models import Model, by_name, has_spaces
+from unshortcut.measuring.subjects.models import Model, by_name
 from unshortcut.measuring.wording import percent
 from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.bench import Data, features_of
 from unshortcut.probes.features import Features
+from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
-from unshortcut.spaces.loading import load_spaces
+from unshortcut.spaces.loading import has_spaces, load_spaces
 from unshortcut.spaces.subsets import select_spaces
 from unshortcut.training.projection import is_run
 

@@ -17,6 +17,7 @@ from unshortcut.models.card import WEIGHTS_FILE, Preprocessing, load_encoder
 from unshortcut.models.loaded import (
     UNCROPPED,
     LoadedModel,
+    ModelLike,
     before_last_linear,
     fingerprint,
     from_module,
@@ -26,7 +27,8 @@ from unshortcut.models.loaded import (
 from unshortcut.models.onnx import OnnxModel
 
 __all__ = [
-    "LoadedModel", "fingerprint", "from_module", "from_object", "load_model", "with_classes",
+    "LoadedModel", "ModelLike", "as_model", "fingerprint", "from_module", "from_object",
+    "load_model", "with_classes",
 ]  # fmt: skip
 
 
@@ -60,6 +62,11 @@ def load_model(
     if loaded.module is not None and torch.cuda.is_available():
         loaded.module.cuda()
     return loaded
+
+
+def as_model(model: ModelLike) -> LoadedModel:
+    """The model itself if it is loaded, or else the one that its spec names."""
+    return model if isinstance(model, LoadedModel) else load_model(model)
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:

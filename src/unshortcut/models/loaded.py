@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -51,6 +52,10 @@ class LoadedModel:
         """Where images must be."""
         first = next(self.module.parameters(), None) if self.module is not None else None
         return torch.device("cpu") if first is None else first.device
+
+
+ModelLike = str | Path | LoadedModel
+"""A model by its spec, as in `load_model`, or one that is loaded."""
 
 
 def fingerprint(module: nn.Module) -> str:

@@ -1,10 +1,9 @@
-"""Cross-validation of a linear readout where labeled images are few: no test set is needed.
+"""Cross-validation of a linear classifier on a few labeled images, without a test set.
 
-Every image is held out once a repeat, and classified by a penalized softmax classifier that was
-fitted on the other folds. The penalty is a constant times the total variance of the features that
-the classifier is fitted on, so what is held out has no say in anything. To choose the penalty anew
-for each classifier, by folds within its training part, takes many times as long, and of so few
-images it was no better.
+In every repeat each image is held out once and classified by a penalized softmax classifier that
+was fitted on the other folds. The penalty is a constant times the total variance of the training
+folds, so it does not depend on held-out images. Nested cross-validation, which chooses the penalty
+for each classifier, takes many times as long and was no better on so few images.
 """
 
 import numpy as np
@@ -13,27 +12,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unshortcut.errors import UsageError
+from unshortcut.probes.linear import MAX_ITERATIONS, TOLERANCE
 from unshortcut.probes.matrices import FeatureMatrix, Labels, checked
 from unshortcut.probes.solver import Basis, Problem, solve
 from unshortcut.randomness import generator
 
 FOLDS = 5
 PENALTY = 1e-3
-"""On half the squared weights, times the total variance of the features."""
-TOLERANCE = 1e-4
-"""Nats that a solution may lie above the minimum, about."""
-MAX_PASSES = 200
-HEAD_NUMBERS = 2**22
-"""Weights of the classifiers that are solved side by side; the solver needs 20 times the memory."""
+"""Weight of half the squared weights, to be multiplied by the total variance of the features."""
+MAX_WEIGHTS = 2**22
+"""Number of weights to solve for at once; the solver needs about 20 times their memory."""
 
 
 def stratified_folds(
     labels: NDArray[np.int64], *, repeats: int, seed: int = 0
 ) -> NDArray[np.int64]:
-    """(R, N): the fold, 0 to k - 1, in which each image is held out, drawn anew each repeat.
+    """Sample the fold, 0 to k - 1, in which each image is held out, (R, N), for every repeat.
 
-    k is `FOLDS`, or N where that is less. The folds' sizes differ by one at most, overall and
-    within a class; so if a class has two images or more, whoever classifies one has seen another.
+    k is the smaller of `FOLDS` and N. Fold sizes differ by at most one, overall and within each
+    class, so a class with two or more images is always represented in the training folds.
+    scikit-learn's `StratifiedKFold` refuses classes that all have fewer images than there are
+    folds, which is a usual case here.
     """
     folds = np.empty((repeats, len(labels)), dtype=np.int64)
     for repeat, row in enumerate(folds):
@@ -46,13 +45,13 @@ def stratified_folds(
 def held_out_hits(
     features: FeatureMatrix, labels: Labels, folds: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """(N,): the share of repeats in which each image, while held out, was classified rightly.
+    """Share of repeats in which each image was classified correctly while held out, (N,).
 
     Args:
         features: (N, D).
-        labels: (N,), 0 to K - 1.
-        folds: (R, N), of `stratified_folds`; the same for all representations of the same images,
-            so that their differences are paired.
+        labels: (N,), from 0 to K - 1.
+        folds: (R, N), from `stratified_folds`. Use the same folds for all representations of the
+            same images, so that their differences are paired.
     """
     rows, truth = checked((features, labels), "labeled")
     if folds.ndim != 2 or folds.shape[1] != len(truth):
@@ -62,7 +61,7 @@ def held_out_hits(
     coordinates = basis.coordinates(rows)
     held = torch.from_numpy(folds[:, None] == np.arange(folds.max() + 1)[:, None]).flatten(0, 1)
     hits = torch.zeros(len(truth), dtype=torch.float64, device=truth.device)
-    group = max(1, HEAD_NUMBERS // (classes * len(basis.energy)))
+    group = max(1, MAX_WEIGHTS // (classes * len(basis.energy)))
     for part in held.to(truth.device).split(group):
         weights = _fit(coordinates, truth, basis.energy, ~part, classes)
         predictions = (coordinates @ weights.mT).argmax(2)
@@ -72,10 +71,10 @@ def held_out_hits(
 
 
 def _fit(coordinates: Tensor, labels: Tensor, energy: Tensor, seen: Tensor, classes: int) -> Tensor:
-    """Weights (H, K, A) of classifiers that see the rows marked in `seen` (H, N).
+    """Weights (H, K, A) of classifiers that are fitted on the samples marked in `seen` (H, N).
 
-    The axes are those of all rows, which changes nothing: the penalty is the same in any
-    directions, and the bias is free.
+    The principal axes are those of all samples. This does not leak held-out samples, because the
+    penalty is the same in any rotated basis and the bias is not penalized.
     """
     shares = seen / seen.sum(1, keepdim=True)
     inner = coordinates[:, :-1]
@@ -83,4 +82,4 @@ def _fit(coordinates: Tensor, labels: Tensor, energy: Tensor, seen: Tensor, clas
     unit = torch.where(variance > 0, variance, 1.0)
     start = coordinates.new_zeros(len(seen), classes, coordinates.shape[1])
     problem = Problem(coordinates, labels, shares, PENALTY * unit, start)
-    return solve(problem, energy, start, tolerance=TOLERANCE, max_passes=MAX_PASSES)
+    return solve(problem, energy, start, tolerance=TOLERANCE, max_iterations=MAX_ITERATIONS)

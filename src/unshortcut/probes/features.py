@@ -51,7 +51,7 @@ def compute_features(
     model: LoadedModel,
     source: ImageSource,
     *,
-    workers: int = 0,
+    workers: int | None = None,
     cache: bool = True,
     most_bad: float = _MAX_BAD,
     on_progress: OnProgress | None = None,
@@ -82,7 +82,7 @@ def compute_features(
 def _compute(
     model: LoadedModel,
     source: ImageSource,
-    workers: int,
+    workers: int | None,
     most_bad: float,
     on_progress: OnProgress | None,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -92,7 +92,7 @@ def _compute(
     loader = DataLoader(
         KeyedDataset(source, view, seed=0),
         batch_sampler=[[(0, index) for index in batch] for batch in wanted],
-        num_workers=workers,
+        num_workers=workers or 0,
         collate_fn=collate,
     )
     parts: list[NDArray[np.float32]] = []

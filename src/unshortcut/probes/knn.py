@@ -1,4 +1,4 @@
-"""Weighted nearest-neighbor classification of frozen features (Wu et al. 2018, InstDisc; DINO)."""
+"""Weighted k-nearest-neighbor classification of frozen features (Wu et al. 2018, InstDisc)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,9 +13,9 @@ NEIGHBORS = (1, 5, 20, 200)
 TEMPERATURE = 0.07
 
 QUERIES = 1024
-"""Queries compared at once."""
+"""Number of queries that are compared at once."""
 BANK = 2**15
-"""Bank rows compared at once."""
+"""Number of training samples that are compared at once."""
 
 
 def knn_accuracy(
@@ -30,9 +30,9 @@ def knn_accuracy(
 ) -> dict[int, float]:
     """Accuracy (0 to 1) for every k, in one pass over the data.
 
-    The k most similar training samples (cosine) vote for their class with weight
-    exp(similarity / temperature), or equally if not `weighted`. A k above the size of the bank
-    counts the whole bank. `choose_k` picks one k without looking at the test set.
+    The k training samples with the largest cosine similarity vote for their class with weight
+    exp(similarity / temperature), or with equal weights if not `weighted`. If k exceeds the number
+    of training samples, all of them vote. `choose_k` chooses k without the test set.
     """
     predictions = knn_predict(
         train_features, train_labels, test_features, k=k, temperature=temperature, weighted=weighted
@@ -50,12 +50,13 @@ def knn_predict(
     temperature: float = TEMPERATURE,
     weighted: bool = True,
 ) -> dict[int, Tensor]:
-    """The predicted class (M,) of each test sample for every k; see `knn_accuracy`."""
+    """Predicted classes (M,) of the test samples for every k; see `knn_accuracy`."""
     bank, labels = checked((train_features, train_labels), "train")
     queries = checked_features(test_features, "test")
     if queries.shape[1] != bank.shape[1]:
         raise UsageError(
-            f"the train features have {bank.shape[1]} dimensions, the test's {queries.shape[1]}"
+            f"the train features have {bank.shape[1]} dimensions, "
+            f"the test features {queries.shape[1]}"
         )
     neighbors = _neighbors(bank, queries, min(max(k, default=0), len(bank)))
     return _vote(neighbors, labels, k, temperature, weighted)
@@ -70,7 +71,7 @@ def knn_votes(
     classes: int,
     temperature: float = TEMPERATURE,
 ) -> Tensor:
-    """(M, K): the share of the weighted votes that each class has; see `knn_accuracy`."""
+    """Share of the weighted votes for each class, (M, K); see `knn_accuracy`."""
     bank, labels = checked((train_features, train_labels), "train", classes)
     queries = checked_features(features, "test")
     neighbors = _neighbors(bank, queries, min(k, len(bank)))
@@ -89,13 +90,13 @@ def choose_k(
     temperature: float = TEMPERATURE,
     weighted: bool = True,
 ) -> tuple[int, dict[int, float]]:
-    """The k with the best leave-one-out accuracy on the training set, and that of every k.
+    """The k with the best leave-one-out accuracy on the training set, and the accuracy of every k.
 
-    Each training sample is classified by the others. Of equal ones the smallest k wins.
+    In a tie the smallest k is chosen.
     """
     bank, classes = checked((features, labels), "train")
     if len(bank) < 2:
-        raise UsageError("choosing k needs at least 2 training samples")
+        raise UsageError("choosing k requires at least 2 training samples")
     neighbors = _neighbors(bank, bank, min(max(k, default=0), len(bank) - 1), leave_out=True)
     predictions = _vote(neighbors, classes, k, temperature, weighted)
     scores = {count: accuracy(predicted, classes) for count, predicted in predictions.items()}
@@ -105,10 +106,10 @@ def choose_k(
 def _neighbors(
     bank: Tensor, queries: Tensor, k: int, leave_out: bool = False
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Similarities and bank indices (q, k), best first, a chunk of queries at a time.
+    """Similarities and bank indices (q, k) in descending order, for one chunk of queries at a time.
 
-    With `leave_out` the queries are the bank, and none is its own neighbor. Memory does not grow
-    with the bank: the best of each part of it are merged with the best so far.
+    With `leave_out` the queries are the bank itself, and no sample is its own neighbor. The bank is
+    searched in parts, so that memory does not grow with it.
     """
     for first in range(0, len(queries), QUERIES):
         query = F.normalize(queries[first : first + QUERIES].float(), dim=1)
@@ -134,9 +135,9 @@ def _vote(
     temperature: float,
     weighted: bool,
 ) -> dict[int, Tensor]:
-    """The class with the most votes (M,), for every k."""
+    """Classes with the most votes (M,), for every k."""
     if not k or min(k) < 1:
-        raise UsageError(f"k must name counts of at least 1, not {list(k)}")
+        raise UsageError(f"every k must be at least 1, not {list(k)}")
     if not temperature > 0:
         raise UsageError(f"the temperature must be above 0, not {temperature}")
     classes = int(labels.max()) + 1
@@ -150,8 +151,8 @@ def _vote(
 
 
 def _votes(similarity: Tensor, voted: Tensor, classes: int, temperature: float) -> Tensor:
-    """(q, K): the votes of neighbors (q, k), best first, for their classes (q, k)."""
-    # Relative to the best neighbor: the same winner, and no overflow at low temperatures.
+    """Votes (q, K) of neighbors with descending similarities (q, k) for their classes (q, k)."""
+    # Relative to the best neighbor, so that low temperatures do not overflow.
     weight = ((similarity - similarity[:, :1]) / temperature).exp()
     votes = weight.new_zeros(len(weight), classes)
     return votes.scatter_add_(1, voted, weight)

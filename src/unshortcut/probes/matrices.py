@@ -1,4 +1,4 @@
-"""Feature matrices and their labels, checked before anything is computed from them."""
+"""Validation of feature matrices and their labels."""
 
 import numpy as np
 import torch
@@ -8,16 +8,16 @@ from torch import Tensor
 from unshortcut.errors import RunError, UsageError
 
 FeatureMatrix = Tensor | NDArray[np.floating]
-"""(N, D), any floating type; tensors may be on any device."""
+"""Features (N, D) of any floating-point type; tensors may be on any device."""
 Labels = Tensor | NDArray[np.integer]
-"""(N,), 0 to K - 1."""
+"""Labels (N,), from 0 to K - 1."""
 Labeled = tuple[FeatureMatrix, Labels]
 
 
 def checked_features(features: FeatureMatrix, name: str, *, copies: bool = False) -> Tensor:
-    """Features as a tensor whose values are all finite; `name` is the set's, for the message.
+    """Features as a tensor with finite values; `name` is the data set's name in error messages.
 
-    With `copies` they may also be (N, V, D).
+    With `copies`, V copies of each sample are allowed, (N, V, D).
     """
     tensor = torch.as_tensor(features)
     if tensor.ndim not in ((2, 3) if copies else (2,)) or not tensor.is_floating_point():
@@ -28,7 +28,7 @@ def checked_features(features: FeatureMatrix, name: str, *, copies: bool = False
     if tensor.numel() == 0:
         raise UsageError(f"the {name} features are empty: {tuple(tensor.shape)}")
     rows = tensor.flatten(1)
-    # A sum is finite only if its terms are; it costs no temporary of the features' size.
+    # A sum is finite only if its terms are, and needs no temporary of the size of the features.
     if not torch.isfinite(rows.sum(1, dtype=torch.float64)).all():
         bad = ~torch.isfinite(rows).all(1)
         raise RunError(
@@ -41,12 +41,12 @@ def checked_features(features: FeatureMatrix, name: str, *, copies: bool = False
 def checked(
     data: Labeled, name: str, classes: int | None = None, *, copies: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Features and their labels as tensors on one device; labels are below `classes` if given."""
+    """Features and labels as tensors on one device; labels must be below `classes` if given."""
     features = checked_features(data[0], name, copies=copies)
     labels = torch.as_tensor(data[1]).to(features.device, torch.int64)
     if labels.shape != (len(features),):
         raise UsageError(
-            f"the {name} set has {len(features)} feature rows "
+            f"the {name} set has {len(features)} feature rows, "
             f"but labels of shape {tuple(labels.shape)}"
         )
     lowest, highest = int(labels.min()), int(labels.max())
@@ -57,5 +57,5 @@ def checked(
 
 
 def accuracy(predictions: Tensor, labels: Tensor) -> float:
-    """The part of predictions (N,) that equals the labels (N,), 0 to 1."""
+    """Share of predictions (N,) that equal the labels (N,), from 0 to 1."""
     return float((predictions == labels).double().mean())

@@ -1,9 +1,9 @@
-"""The papers' own linear protocols by name, run on cached features.
+"""The linear evaluation protocols of the papers, run on cached features.
 
-The papers draw a new random crop and flip of each image every epoch. Cached features hold what was
-cached: of one view the protocol sees the same features each epoch; of V augmented copies an image,
-(N, V, D), epoch e sees copy e mod V. The accuracy reported is the last epoch's. The papers' code
-keeps the best epoch on the test set, which this does not do.
+The papers augment each image anew in every epoch. Cached features of one view per image are the
+same in every epoch; with V augmented copies per image, (N, V, D), epoch e uses copy e mod V. The
+reported accuracy is that of the last epoch, whereas the papers' code reports the best epoch on the
+test set.
 """
 
 import math
@@ -21,33 +21,34 @@ from unshortcut.probes.matrices import Labeled, accuracy, checked
 from unshortcut.randomness import torch_generator
 
 INIT_STD = 0.01
-"""Standard deviation of a fresh classifier's weights, in all of the papers."""
+"""Standard deviation of the initial weights, the same in all papers."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a paper trains its linear classifier; the bias starts at 0, the weight at N(0, 0.01)."""
+    """How a paper trains its linear classifier; weights start at N(0, 0.01^2), the bias at 0."""
 
     name: str
-    learning_rate: float
+    lr: float
     batch_size: int
     epochs: int
     drops: tuple[int, ...] = ()
-    """Epochs at which the learning rate is divided by 10; none of them: a cosine to 0."""
+    """Epochs at which the learning rate is divided by 10; if empty, it follows a cosine to 0."""
     warmup_epochs: int = 0
-    """Epochs over which the learning rate rises from 0, by step."""
+    """Epochs over which the learning rate rises linearly from 0, updated in every step."""
     momentum: float = 0.9
     weight_decay: float = 0.0
     per_256: bool = False
-    """The learning rate is stated for a batch of 256, and grows with the batch."""
+    """Whether `lr` is stated for a batch of 256 and scales with the batch size."""
     optimizer: Literal["sgd", "lars", "adam"] = "sgd"
-    """LARS is on the weight alone, as MAE has it; for Adam `momentum` plays no part."""
+    """LARS adapts the weight only, as in MAE; Adam ignores `momentum`."""
     normalized: bool = False
-    """A batch norm without affine comes before the classifier; ragged last batches are left out."""
+    """Whether batch norm without affine parameters precedes the classifier; incomplete last batches
+    are then dropped."""
 
-    def rate(self, epoch: float) -> float:
-        """The learning rate at a time in epochs; only warm-up and cosine change within an epoch."""
-        peak = self.learning_rate * (self.batch_size / 256 if self.per_256 else 1)
+    def lr_at(self, epoch: float) -> float:
+        """The learning rate at a fractional epoch."""
+        peak = self.lr * (self.batch_size / 256 if self.per_256 else 1)
         if epoch < self.warmup_epochs:
             return peak * epoch / self.warmup_epochs
         if self.drops:
@@ -56,12 +57,12 @@ class Protocol:
         return peak * 0.5 * (1 + math.cos(math.pi * progress))
 
 
-MOCO = Protocol("moco", learning_rate=30, batch_size=256, epochs=100, drops=(60, 80))
-NSN = Protocol("nsn", learning_rate=10, batch_size=128, epochs=60, drops=(30, 40, 50))
-LOOC = Protocol("looc", learning_rate=30, batch_size=256, epochs=200, drops=(120, 160))
+MOCO = Protocol("moco", lr=30, batch_size=256, epochs=100, drops=(60, 80))
+NSN = Protocol("nsn", lr=10, batch_size=128, epochs=60, drops=(30, 40, 50))
+LOOC = Protocol("looc", lr=30, batch_size=256, epochs=200, drops=(120, 160))
 MAE = Protocol(
     "mae",
-    learning_rate=0.1,
+    lr=0.1,
     per_256=True,
     batch_size=16384,
     epochs=90,
@@ -73,7 +74,7 @@ PROTOCOLS = {protocol.name: protocol for protocol in (MOCO, NSN, LOOC, MAE)}
 
 
 def protocol_named(name: str) -> Protocol:
-    """The protocol of that name, or a `UsageError` that gives the nearest."""
+    """Look up a protocol; an unknown name is a `UsageError` that suggests the nearest."""
     if name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
     return PROTOCOLS[name]
@@ -88,11 +89,11 @@ def run_protocol(
     classes: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, float]:
-    """Train a classifier as the protocol says; its last epoch's accuracy (0 to 1) on every test.
+    """Train a classifier and return its accuracy (0 to 1) on every test set after the last epoch.
 
-    Train features are (N, D), or (N, V, D) for V augmented copies of each image. A batch larger
-    than the set is the whole set, at the same learning rate. `on_progress(done, epochs)` is called
-    after each epoch.
+    Training features are (N, D), or (N, V, D) for V augmented copies of each image. If the batch is
+    larger than the training set, the whole set is one batch, with the same learning rate.
+    `on_progress(done, epochs)` is called after each epoch.
     """
     features, labels = checked(train, "train", classes, copies=True)
     copies = features.float() if features.ndim == 3 else features.float()[:, None]
@@ -111,7 +112,7 @@ def run_protocol(
         steps = batches[: len(labels) - ragged].split(batch_size)
         for step, batch in enumerate(steps):
             for group in optimizer.param_groups:
-                group["lr"] = protocol.rate(epoch + step / len(steps))
+                group["lr"] = protocol.lr_at(epoch + step / len(steps))
             loss = F.cross_entropy(head(copy[batch]), labels[batch])
             optimizer.zero_grad()
             loss.backward()
@@ -140,9 +141,9 @@ def _optimizer(protocol: Protocol, head: nn.Sequential) -> torch.optim.Optimizer
     weight, bias = head[-1].parameters()
     momentum, decay = protocol.momentum, protocol.weight_decay
     if protocol.optimizer == "adam":
-        return torch.optim.Adam([weight, bias], protocol.rate(0), weight_decay=decay)
+        return torch.optim.Adam([weight, bias], protocol.lr_at(0), weight_decay=decay)
     if protocol.optimizer == "sgd":
-        return torch.optim.SGD([weight, bias], protocol.rate(0), momentum, weight_decay=decay)
-    # Only the weight is adapted: LARS sets a bias's rate by its norm, and that starts at 0.
+        return torch.optim.SGD([weight, bias], protocol.lr_at(0), momentum, weight_decay=decay)
+    # The bias is not adapted: LARS scales the learning rate by the norm, which starts at 0 there.
     groups = [{"params": [weight], "always_adapt": True}, {"params": [bias]}]
     return Lars(groups, lr=0.0, momentum=momentum, weight_decay=decay)

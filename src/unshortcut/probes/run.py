@@ -1,4 +1,4 @@
-"""Probing a model on a data set: features once, then a readout on them."""
+"""Evaluate a model on a data set with a probe."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,35 +10,36 @@ from rich.console import Console
 from unshortcut.data.open import open_data
 from unshortcut.errors import UsageError
 from unshortcut.files import atomic_open
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.bench import Data, Model, bench, features_of
+from unshortcut.models.load import ModelLike, as_model
+from unshortcut.probes.base import PROBES, Probe, ProbeResult
 from unshortcut.probes.features import Features
-from unshortcut.probes.probe import PROBES, Probe, ProbeResult
+from unshortcut.probes.prepare import Data, features_of, prepare_probe
 
 
 def probe(
-    model: Model,
+    model: ModelLike,
     data: Data,
     kind: str | Probe = "linear",
     *,
     tests: Sequence[Data] | Mapping[str, Data] = (),
     console: Console | None = None,
-    workers: int = 0,
+    workers: int | None = None,
     **settings: Any,
 ) -> ProbeResult:
-    """How well a readout of frozen features does.
+    """Evaluate the frozen features of a model, by default with a linear probe.
 
     Args:
         model: a spec as in `load_model`, or a loaded model.
-        data: images, labeled unless the kind is `rotation`; the readout is fitted on its `train`
-            split.
-        kind: `linear`, `knn`, `rotation`, `fewshot` or another file of `probes/kinds`; or a probe
-            of your own.
-        tests: what to test on, by name or not; by default `data`'s `test` split, or else `val`.
-        settings: those of the probe, e.g. `seeds=5`.
+        data: images to fit on (the `train` split by default); labeled unless `kind` is `rotation`.
+        kind: `linear`, `knn`, `fewshot`, `rotation`, the name of another file in `probes/kinds`, or
+            an instance of `Probe`.
+        tests: data sets to test on, optionally by name; by default the `test` split of `data`, or
+            else `val`.
+        workers: number of workers that decode images; by default one per available core.
+        settings: settings of the probe, e.g. `seeds=5`.
     """
     chosen = kind if isinstance(kind, Probe) else PROBES.build({"name": kind, **settings})
-    ready = bench(
+    prepared = prepare_probe(
         model,
         data,
         tests=tests,
@@ -46,11 +47,16 @@ def probe(
         console=console,
         workers=workers,
     )
-    return chosen.measure(ready.extract, ready.train, ready.tests)
+    return chosen.measure(prepared.extract, prepared.train, prepared.tests)
 
 
 def embed(
-    model: Model, data: Data, out: str | Path, *, console: Console | None = None, workers: int = 0
+    model: ModelLike,
+    data: Data,
+    out: str | Path,
+    *,
+    console: Console | None = None,
+    workers: int = 0,
 ) -> Features:
     """Write the features of a data set to `out`, an `.npz` file.
 
@@ -60,7 +66,7 @@ def embed(
     out = Path(out)
     if out.suffix != ".npz":
         raise UsageError(f"--out wants an .npz file, got '{out}'")
-    loaded = model if isinstance(model, LoadedModel) else load_model(model)
+    loaded = as_model(model)
     source = open_data(data)
     features = features_of(loaded, source, "images", console or Console(stderr=True), workers)
     arrays: dict[str, Any] = {

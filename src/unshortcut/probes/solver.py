@@ -1,10 +1,13 @@
-"""Many L2-penalized softmax classifiers on one feature matrix, solved side by side.
+"""Solve many L2-penalized softmax classifiers on one feature matrix at once.
 
-The features are centered and rotated onto their principal axes once (`Basis`). There the Hessian of
-the loss is close to a diagonal matrix, which preconditions L-BFGS: it converges in a few dozen
-passes over the features whatever their scale and conditioning.
+The features are centered and rotated onto their principal axes once (`Basis`). In these coordinates
+the Hessian of the loss is close to diagonal, and its diagonal preconditions L-BFGS, which then
+converges in a few dozen iterations whatever the scale and conditioning of the features.
 
-Shapes: N samples, A axes (the last one constant, for the bias), H heads, K classes.
+`python -m benchmarks.solver` compares it with scikit-learn's `LogisticRegression`, which cannot
+penalize the distance from an initialization, and with `torch.optim.LBFGS`.
+
+Shapes: N samples, A axes (the last one is constant, for the bias), H classifiers, K classes.
 """
 
 from dataclasses import dataclass
@@ -13,43 +16,43 @@ import torch
 from torch import Tensor
 
 HISTORY = 8
-"""Steps that L-BFGS remembers."""
+"""Number of steps that L-BFGS remembers."""
 CHUNK = 2**22
-"""Logits held at once, in numbers."""
+"""Number of logits that are in memory at once."""
 ROWS = 2**14
-"""Feature rows that are centered and rotated at once."""
+"""Number of samples that are centered and rotated at once."""
 RELATIVE_RANK = 1e-9
-"""Axes with less than this part of the largest axis' energy are rounding, and are dropped."""
+"""Axes with less than this share of the largest axis' energy are rounding errors and dropped."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """The principal axes of training features, and a last, constant axis for the bias."""
+    """The principal axes of training features, followed by a constant axis for the bias."""
 
     mean: Tensor
     """(D,)"""
     axes: Tensor
-    """(D, A - 1), orthonormal columns; A - 1 is the rank of the centered features."""
+    """Orthonormal columns (D, A - 1), where A - 1 is the rank of the centered features."""
     energy: Tensor
-    """(A,): mean square of each coordinate over the training set."""
+    """Mean square of each coordinate over the training set, (A,)."""
 
     @classmethod
     def of(cls, features: Tensor) -> "Basis":
-        """The basis of features (N, D) of any floating type."""
+        """Compute the basis of features (N, D) of any floating-point type."""
         mean = features.mean(0, dtype=torch.float64)
         axes_of = _tall_axes if len(features) > len(mean) else _wide_axes
         energy, axes = axes_of(features, mean.float())
         return cls(mean.float(), axes.float(), torch.cat([energy, energy.new_ones(1)]).float())
 
     def coordinates(self, features: Tensor) -> Tensor:
-        """(N, D) of any floating type -> (N, A) float32."""
+        """Features (N, D) of any floating-point type to coordinates (N, A), float32."""
         rotated = torch.ones(len(features), len(self.energy), device=features.device)
         for source, target in zip(features.split(ROWS), rotated.split(ROWS), strict=True):
             target[:, :-1] = (source.float() - self.mean) @ self.axes
         return rotated
 
-    def plain(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights (K, A) on coordinates -> weight (K, D) and bias (K,) on the features."""
+    def to_features(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights (K, A) on coordinates to the weight (K, D) and bias (K,) on features."""
         weight = weights[:, :-1] @ self.axes.T
         bias = weights[:, -1].double() - weight.double() @ self.mean.double()
         return weight, bias.float()
@@ -57,25 +60,25 @@ class Basis:
 
 @dataclass(frozen=True)
 class Problem:
-    """H classifiers; each minimizes its own weighted cross-entropy plus its own penalty.
+    """The objectives of H classifiers, each with its own sample weights and penalty.
 
-    Head h minimizes sum_n shares[h, n] * CE(weights[h] @ coordinates[n], labels[n])
+    Classifier h minimizes sum_n shares[h, n] * CE(weights[h] @ coordinates[n], labels[n])
     + penalty[h] / 2 * |weights[h] - center[h]|^2, where the bias is not penalized.
     """
 
     coordinates: Tensor
-    """(N, A), of `Basis.coordinates`."""
+    """(N, A), from `Basis.coordinates`."""
     labels: Tensor
     """(N,) int64."""
     shares: Tensor
-    """(H, N): what each sample counts for each head; rows sum to one."""
+    """Sample weights of each classifier, (H, N); rows sum to 1."""
     penalty: Tensor
     """(H,)"""
     center: Tensor
-    """(H, K, A): where the penalty pulls to."""
+    """The point from which the penalty measures distances, (H, K, A)."""
 
     def evaluate(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Loss (H,) and gradient (H, K, A) at weights (H, K, A), in one pass by chunks."""
+        """Objectives (H,) and gradients (H, K, A) at weights (H, K, A)."""
         heads, classes, axes = weights.shape
         flat = weights.reshape(heads * classes, axes)
         offset = weights - self.center
@@ -87,8 +90,8 @@ class Problem:
         for first in range(0, len(self.labels), rows):
             part = slice(first, first + rows)
             x, share = self.coordinates[part], self.shares[:, part]
-            # Logits are (H, K, n): this side of the product is several times faster where the
-            # heads are few, and the softmax runs along contiguous samples.
+            # Logits are (H, K, n): this order is several times faster for few classifiers, and the
+            # softmax runs along contiguous samples.
             log_p = (flat @ x.T).view(heads, classes, -1).log_softmax(1)
             index = self.labels[part].expand(heads, 1, -1)
             value -= (log_p.gather(1, index)[:, 0] * share).sum(1)
@@ -99,33 +102,33 @@ class Problem:
         return value, gradient.view_as(weights)
 
     def diagonal(self, energy: Tensor) -> Tensor:
-        """The Hessian's diagonal (H, 1, A) where all classes are equally likely, 1 / K each."""
+        """Approximate diagonal of the Hessian, (H, 1, A): that of equally likely classes."""
         ridge = self.penalty[:, None].repeat(1, len(energy))
         ridge[:, -1] = 0
         return (energy / self.center.shape[1] + ridge)[:, None]
 
 
 def solve(
-    problem: Problem, energy: Tensor, start: Tensor, *, tolerance: float, max_passes: int
+    problem: Problem, energy: Tensor, start: Tensor, *, tolerance: float, max_iterations: int
 ) -> Tensor:
-    """Weights (H, K, A) whose objective is within about `tolerance` of each head's minimum.
+    """Weights (H, K, A) with objectives within about `tolerance` of their minima.
 
-    L-BFGS on all heads in step, each with its own memory and its own line search; a head is done
-    when the decrease that its quadratic model promises is below `tolerance` (in nats). `energy` is
-    the basis'; one pass reads the features twice.
+    L-BFGS runs on all classifiers in parallel, each with its own memory and line search. A
+    classifier is done when the decrease that its quadratic model predicts is below `tolerance`, in
+    nats. `energy` is that of the basis.
     """
     memory = _Memory(problem.diagonal(energy))
     point, length = start, torch.ones_like(problem.penalty)
     value, gradient = problem.evaluate(point)
     direction = -memory.apply(gradient)
     slope = _dot(gradient, direction)
-    for _ in range(max_passes):
+    for _ in range(max_iterations):
         moving = -0.5 * slope > tolerance
         if not moving.any():
             break
         trial = point + (length * moving)[:, None, None] * direction
         trial_value, trial_gradient = problem.evaluate(trial)
-        # The slack is the rounding of the values themselves.
+        # The last term allows for rounding errors of the values themselves.
         bound = value + 1e-4 * length * slope + 1e-6 * value.abs()
         taken = moving & (trial_value <= bound)
         wide = taken[:, None, None]
@@ -143,7 +146,7 @@ def solve(
 
 
 class _Memory:
-    """What L-BFGS knows of the inverse Hessian of each head."""
+    """The approximation of L-BFGS to the inverse Hessian of each classifier."""
 
     def __init__(self, diagonal: Tensor) -> None:
         self.diagonal = diagonal
@@ -151,7 +154,7 @@ class _Memory:
         self.pairs: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def add(self, step: Tensor, change: Tensor) -> None:
-        """Remember a step and its change of gradient, (H, K, A); zeros where there was none."""
+        """Remember a step and its change of gradient, (H, K, A); zeros if there was no step."""
         agreement = _dot(step, change)
         useful = agreement > 0
         fresh = agreement / _dot(change, change / self.diagonal)
@@ -160,7 +163,7 @@ class _Memory:
         del self.pairs[:-HISTORY]
 
     def apply(self, gradient: Tensor) -> Tensor:
-        """The approximate inverse Hessian times a gradient (H, K, A), by the two loops."""
+        """Multiply the inverse Hessian by a gradient (H, K, A), by the two-loop recursion."""
         rest = gradient.clone()
         shares = []
         for step, change, weight in reversed(self.pairs):
@@ -174,7 +177,7 @@ class _Memory:
 
 
 def _tall_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
-    """Energies (A - 1,) and axes (D, A - 1) by way of the (D, D) covariance."""
+    """Energies (A - 1,) and axes (D, A - 1) from the covariance matrix (D, D)."""
     covariance = torch.zeros(len(mean), len(mean), dtype=torch.float64, device=mean.device)
     for part in features.split(ROWS):
         centered = part.float() - mean
@@ -185,7 +188,7 @@ def _tall_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _wide_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
-    """The same by way of the (N, N) products of samples: far fewer where N is less than D."""
+    """The same from the Gram matrix (N, N), which is smaller if N is less than D."""
     centered = (features.float() - mean).double()
     energy, sides = torch.linalg.eigh(centered @ centered.T / len(features))
     kept = _kept(energy)
@@ -194,7 +197,7 @@ def _wide_axes(features: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kept(energy: Tensor) -> Tensor:
-    """(D,) bool: the axes that are more than rounding; energies ascend."""
+    """Which axes are more than rounding errors, (D,) bool; energies are ascending."""
     return energy > (RELATIVE_RANK * energy[-1]).clamp(min=torch.finfo(torch.float32).tiny)
 
 

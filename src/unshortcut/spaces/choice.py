@@ -1,14 +1,15 @@
-"""The choice of spaces that labels warrant, from which images each representation gets right.
+"""Choose among the representations of a LooC run by their cross-validated accuracy.
 
-A subset of spaces is compared with the run's own representation by the differences, image by image,
-of how often each was right. The images also trained the classifiers, so a lucky set of them favors
-a representation on all of its images at once, and the differences are not independent: intervals
-that ignore this call equally good spaces "better" or "worse" far too often. With the variance
-counted twice they do not (a test simulates it). The margins hold for all subsets at once
-(Bonferroni, 95 %).
+Each subset of spaces is compared with the run's own representation by the differences, image by
+image, of how often each was classified correctly. These differences are not independent: the images
+are also used to train the classifiers, so a fortunate sample favors one representation on all of
+its images at once. Intervals that ignore this call equally good spaces "better" or "worse" far too
+often; doubling the variance prevents it (a test simulates both). The margins hold for all subsets
+at once (Bonferroni correction, 95 %).
 
-The rule: the run's own representation, unless a subset is better by more than its margin; of those
-that are, the one with the fewest spaces among those within one standard error of the most accurate.
+The rule is to keep the run's own representation unless a subset is better by more than its margin.
+Among better subsets, the one with the fewest spaces within one standard error of the most accurate
+subset is chosen.
 """
 
 from collections.abc import Sequence
@@ -19,41 +20,41 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from unshortcut.intervals import CONFIDENCE, wilson
 from unshortcut.spaces.subsets import SpaceSubset
 
-Verdict = Literal["own", "better", "worse", "not told apart"]
+ComparisonOutcome = Literal["own", "better", "worse", "no clear difference"]
 
-CONFIDENCE = 0.95
-TRAINING_SHARE = 2.0
-"""The variance of a difference over that of independent images."""
+VARIANCE_FACTOR = 2.0
+"""Variance of a difference, relative to that of independent images."""
 POWER = 0.8
-"""With which the images that `Choice.images_needed` gives would tell."""
+"""Probability of a conclusive result with as many images as `Choice.images_needed`."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A representation, and what cross-validation found."""
+    """A representation and its result in cross-validation."""
 
     name: str
     spaces: SpaceSubset | None
-    """None: the backbone."""
+    """None for the backbone."""
     dim: int
     hits: NDArray[np.float64]
-    """(N,): the share of repeats in which each image was classified rightly."""
+    """Share of repeats in which each image was classified correctly, (N,)."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a candidate does beside the run's own representation; in percent and points."""
+class Comparison:
+    """A candidate compared with the run's own representation, in percent and percentage points."""
 
     candidate: Candidate
     accuracy: float
     interval: tuple[float, float]
-    """Of the accuracy alone, 95 %."""
+    """95 % confidence interval of the accuracy."""
     difference: float
     margin: float
-    """The difference is certain to this; 95 % for all candidates at once."""
-    verdict: Verdict
+    """Half the width of the confidence interval of the difference; 95 % for all candidates."""
+    outcome: ComparisonOutcome
 
     @property
     def name(self) -> str:
@@ -62,88 +63,87 @@ class Standing:
 
 @dataclass(frozen=True)
 class Choice:
-    """All candidates beside the run's own representation, and the one to use."""
+    """The comparisons of all candidates, and the one to use."""
 
-    own: Standing
-    subsets: tuple[Standing, ...]
-    chosen: Standing
+    own: Comparison
+    subsets: tuple[Comparison, ...]
+    chosen: Comparison
     images_needed: int | None
-    """About how many images would tell the most accurate subset from the run's own representation
-    four times in five, if the difference is real; None where they tell, or it is not ahead."""
+    """Approximate number of images that would distinguish the most accurate subset from the run's
+    own representation with probability `POWER`, if the observed difference is real; None if the
+    result is conclusive, or no subset is ahead."""
 
     @property
-    def best(self) -> Standing:
-        """The most accurate subset; of equals the first."""
+    def candidates(self) -> tuple[Comparison, ...]:
+        """The run's own representation, followed by the subsets."""
+        return (self.own, *self.subsets)
+
+    @property
+    def best(self) -> Comparison:
+        """The most accurate subset; in a tie, the first."""
         return max(self.subsets, key=lambda subset: subset.accuracy)
 
     @property
-    def told(self) -> bool:
-        """Whether the labels tell: a subset is better, or all are worse."""
-        return self.chosen is not self.own or all(s.verdict == "worse" for s in self.subsets)
+    def conclusive(self) -> bool:
+        """Whether a subset is better than the run's own representation, or all are worse."""
+        return self.chosen is not self.own or all(s.outcome == "worse" for s in self.subsets)
 
 
 def choose(own: Candidate, subsets: Sequence[Candidate]) -> Choice:
-    """Compare the subsets with the run's own representation, and choose by the rule above."""
+    """Compare the subsets with the run's own representation, and apply the rule above."""
     level = 1 - (1 - CONFIDENCE) / (2 * len(subsets))
-    reach = float(stats.t.ppf(level, len(own.hits) - 1))
-    standings = tuple(_compare(subset, own, reach) for subset in subsets)
-    itself = _standing(own, 0.0, 0.0, "own")
-    better = [standing for standing in standings if standing.verdict == "better"]
+    quantile = float(stats.t.ppf(level, len(own.hits) - 1))
+    comparisons = tuple(_compare(subset, own, quantile) for subset in subsets)
+    itself = _comparison(own, 0.0, 0.0, "own")
+    better = [one for one in comparisons if one.outcome == "better"]
     chosen = _fewest_spaces(better) if better else itself
     needed = None
-    best = max(standings, key=lambda standing: standing.accuracy)
+    best = max(comparisons, key=lambda one: one.accuracy)
     if not better and best.difference > 0:
-        sure = (reach + float(stats.norm.ppf(POWER))) * best.margin / reach
-        needed = int(np.ceil(len(own.hits) * (sure / best.difference) ** 2))
-    return Choice(itself, standings, chosen, needed)
+        required = (quantile + float(stats.norm.ppf(POWER))) * best.margin / quantile
+        needed = int(np.ceil(len(own.hits) * (required / best.difference) ** 2))
+    return Choice(itself, comparisons, chosen, needed)
 
 
 def standard_error(differences: NDArray[np.float64]) -> float:
-    """Of the mean of paired differences (N,), each from -1 to 1.
+    """Standard error of the mean of paired differences (N,), each from -1 to 1.
 
-    Two images that agree on average, half of one for and half against, are added to the spread
-    (Agresti and Min, 2005): some few images of one mind are no certainty.
+    Two images without a difference on average, half an image in favor and half against, are added
+    (Agresti and Min, 2005), so that a few images that all agree do not give an error of zero.
     """
     count, mean = len(differences), differences.mean()
     variance = (np.square(differences - mean).sum() + 1 + 2 * mean**2) / (count + 1)
-    return float(np.sqrt(TRAINING_SHARE * variance / (count + 2)))
+    return float(np.sqrt(VARIANCE_FACTOR * variance / (count + 2)))
 
 
-def wilson_interval(accuracy: float, count: int) -> tuple[float, float]:
-    """Of an accuracy (0 to 1) over `count` images (Wilson's score interval)."""
-    z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
-    center = (accuracy + z**2 / (2 * count)) / (1 + z**2 / count)
-    reach = z * np.sqrt(accuracy * (1 - accuracy) / count + z**2 / (4 * count**2))
-    reach = float(reach) / (1 + z**2 / count)
-    # At 0 and at 1 an end is the accuracy itself, but for rounding.
-    return min(max(center - reach, 0.0), accuracy), max(min(center + reach, 1.0), accuracy)
-
-
-def _compare(subset: Candidate, own: Candidate, reach: float) -> Standing:
+def _compare(subset: Candidate, own: Candidate, quantile: float) -> Comparison:
     differences = subset.hits - own.hits
-    mean, margin = float(differences.mean()), reach * standard_error(differences)
-    verdict: Verdict = "not told apart"
+    mean, margin = float(differences.mean()), quantile * standard_error(differences)
+    outcome: ComparisonOutcome = "no clear difference"
     if abs(mean) > margin:
-        verdict = "better" if mean > 0 else "worse"
-    return _standing(subset, mean, margin, verdict)
+        outcome = "better" if mean > 0 else "worse"
+    return _comparison(subset, mean, margin, outcome)
 
 
-def _standing(candidate: Candidate, mean: float, margin: float, verdict: Verdict) -> Standing:
-    accuracy = float(candidate.hits.mean())
-    low, high = wilson_interval(accuracy, len(candidate.hits))
-    interval = (100 * low, 100 * high)
-    return Standing(candidate, 100 * accuracy, interval, 100 * mean, 100 * margin, verdict)
+def _comparison(
+    candidate: Candidate, mean: float, margin: float, outcome: ComparisonOutcome
+) -> Comparison:
+    low, high = wilson(float(candidate.hits.sum()), len(candidate.hits))
+    accuracy = 100 * float(candidate.hits.mean())
+    return Comparison(
+        candidate, accuracy, (100 * low, 100 * high), 100 * mean, 100 * margin, outcome
+    )
 
 
-def _fewest_spaces(better: Sequence[Standing]) -> Standing:
-    """Of subsets that are all better: the smallest that is about as good as the best."""
-    best = max(better, key=lambda standing: standing.accuracy).candidate
+def _fewest_spaces(better: Sequence[Comparison]) -> Comparison:
+    """The smallest of the better subsets that is about as good as the best."""
+    best = max(better, key=lambda one: one.accuracy).candidate
 
-    def is_near(standing: Standing) -> bool:
-        behind = best.hits - standing.candidate.hits
+    def is_near(one: Comparison) -> bool:
+        behind = best.hits - one.candidate.hits
         return bool(behind.mean() <= standard_error(behind))
 
     return min(
         filter(is_near, better),
-        key=lambda standing: (len(standing.candidate.spaces or ()), -standing.accuracy),
+        key=lambda one: (len(one.candidate.spaces or ()), -one.accuracy),
     )

@@ -1,11 +1,11 @@
-"""Which space a linear classifier relies on (LooC, figure 4).
+"""Measure which spaces a linear classifier relies on (LooC, figure 4).
 
-For an image that the classifier gets right, the contribution of a space to the logit of its class
-is the sum of activation × weight over the space's block of the features. One vector added to the
-weights of all classes moves all logits alike and changes no prediction, but it would change the
-contributions; so the weights are centered over the classes first, and only what sets a class apart
-from the average class counts. The share of a space is the positive part of its contribution over
-the sum of all positive parts; where there is none (the bias alone decides) the shares are equal.
+For a correctly classified image, the contribution of a space to the logit of its class is the sum
+of activation × weight over the space's block of the features. Adding one vector to the weights of
+all classes shifts all logits equally and changes no prediction, but would change the contributions.
+The weights are therefore centered over the classes first, so that only the difference from the
+average class counts. The share of a space is the positive part of its contribution divided by the
+sum of all positive parts. If no contribution is positive (the bias decides), all shares are equal.
 """
 
 import csv
@@ -20,62 +20,61 @@ import torch
 from numpy.typing import NDArray
 from rich.console import Console
 
+from unshortcut.arrays import ImageArray
+from unshortcut.data.naming import Data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import write_text
-from unshortcut.measuring.subjects.models import Model, load_with_spaces
-from unshortcut.models.card import Preprocessing
-from unshortcut.models.load import LoadedModel
-from unshortcut.probes.bench import Data, bench
+from unshortcut.models.load import LoadedModel, ModelLike
 from unshortcut.probes.features import Features
-from unshortcut.probes.linear import LinearProbe, fit_linear
-from unshortcut.spaces.reliance_plot import draw_reliance
+from unshortcut.probes.linear import LinearClassifier, fit_linear
+from unshortcut.probes.prepare import prepare_probe
+from unshortcut.spaces.loading import load_with_spaces
 from unshortcut.spaces.subsets import columns, required_spaces
 from unshortcut.views.evaluation import EvaluationView
 
-Floats = NDArray[np.float64]
 _CHUNK = 1024
-"""Images whose contributions are computed at once."""
+"""Number of images whose contributions are computed at once."""
 
 
 @dataclass(frozen=True)
-class Example:
-    """The image that leans most on a space."""
+class SpaceExample:
+    """The image that relies most on a space."""
 
     space: str
     identity: str
     label: str
     shares: tuple[float, ...]
-    """In the order of the spaces."""
-    pixels: NDArray[np.uint8]
-    """(h, w, 3), as the model sees it."""
+    """The share of each space."""
+    pixels: ImageArray
+    """The image as the model sees it."""
 
 
 @dataclass(frozen=True)
 class Reliance:
-    """The shares of one test set's correctly predicted images."""
+    """The shares of spaces in the correct predictions on one test set."""
 
     spaces: tuple[str, ...]
     classes: tuple[str, ...]
-    count: int
-    """Images of the test set, those predicted wrongly included."""
+    num_images: int
+    """Number of images in the test set, including incorrectly predicted ones."""
     identities: tuple[str, ...]
-    """(M,) of the images that at least one seed's classifier predicts correctly."""
+    """The M images that the classifier of at least one seed predicts correctly."""
     labels: NDArray[np.int64]
     """(M,)"""
-    shares: Floats
-    """(M, S): mean over the seeds that are right; rows sum to 1."""
-    examples: tuple[Example, ...]
-    """One for each space."""
+    shares: NDArray[np.float64]
+    """Mean over the seeds that are correct, (M, S); rows sum to 1."""
+    examples: tuple[SpaceExample, ...]
+    """One example per space."""
 
     @property
-    def overall(self) -> Floats:
-        """(S,): mean over the images."""
+    def overall(self) -> NDArray[np.float64]:
+        """Mean over the images, (S,)."""
         return np.asarray(self.shares.mean(axis=0))
 
     @property
-    def per_class(self) -> Floats:
-        """(K, S): mean over a class's images; NaN for a class without a correct prediction."""
+    def per_class(self) -> NDArray[np.float64]:
+        """Mean over the images of each class, (K, S); NaN if no prediction is correct."""
         sums = np.zeros((len(self.classes), len(self.spaces)))
         np.add.at(sums, self.labels, self.shares)
         counts = np.bincount(self.labels, minlength=len(self.classes))[:, None]
@@ -83,21 +82,24 @@ class Reliance:
 
     @property
     def entropy(self) -> float:
-        """Of the mean distribution, in bits: the paper's figure; at most log2 of the spaces."""
+        """Entropy of the mean shares in bits, as in the paper; at most log2(S)."""
         return float(entropy_bits(self.overall))
 
     @property
-    def class_entropies(self) -> Floats:
-        """(K,): of each class's mean distribution, in bits; NaN where there is none."""
+    def class_entropies(self) -> NDArray[np.float64]:
+        """Entropy of the mean shares of each class in bits, (K,); NaN where there are none."""
         return entropy_bits(self.per_class)
 
     @property
-    def image_entropies(self) -> Floats:
-        """(M,), in bits. Their mean is below `entropy` where images differ in what they rely on."""
+    def image_entropies(self) -> NDArray[np.float64]:
+        """Entropy of the shares of each image in bits, (M,).
+
+        Their mean is below `entropy` if images rely on different spaces.
+        """
         return entropy_bits(self.shares)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; classes without a correct prediction are left out."""
+        """Plain values for JSON; classes without a correct prediction are left out."""
         rows = {
             name: {
                 "correct": int((self.labels == label).sum()),
@@ -107,7 +109,7 @@ class Reliance:
             if (self.labels == label).any()
         }
         return {
-            "images": self.count,
+            "num_images": self.num_images,
             "correct": len(self.labels),
             **_summary(self.spaces, self.shares),
             "classes": rows,
@@ -124,14 +126,14 @@ class Reliance:
 
 @dataclass(frozen=True)
 class SpaceReliance:
-    """What a linear classifier on all spaces of a model relies on, by test set."""
+    """Which spaces of a model a linear classifier relies on, by test set."""
 
     model: str
     spaces: tuple[str, ...]
     tests: dict[str, Reliance]
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the single images as plain values, for JSON."""
+        """Plain values for JSON, without the single images."""
         return {
             "spaces": list(self.spaces),
             "max_entropy_bits": float(np.log2(len(self.spaces))),
@@ -139,7 +141,7 @@ class SpaceReliance:
         }
 
     def write_images(self, path: str | Path) -> None:
-        """A CSV file: a line for each correctly predicted image with its shares and entropy."""
+        """Write a CSV file with the shares and the entropy of each correctly predicted image."""
         text = StringIO()
         lines = csv.writer(text, lineterminator="\n")
         lines.writerow(["test", "image", "class", *self.spaces, "entropy_bits"])
@@ -150,64 +152,67 @@ class SpaceReliance:
         write_text(path, text.getvalue())
 
     def plot(self, path: str | Path) -> None:
-        """A PNG: shares overall and by class as bars, and an example image for each space."""
-        draw_reliance(path, f"Which spaces a linear classifier relies on: {self.model}", self.tests)
+        """Write a PNG with the shares overall and by class, and an example image per space."""
+        from unshortcut.spaces.reliance_plot import plot_reliance
+
+        plot_reliance(path, f"Which spaces a linear classifier relies on: {self.model}", self.tests)
 
 
 def space_reliance(
-    model: Model,
+    model: ModelLike,
     data: Data,
     *,
     tests: Sequence[Data] | Mapping[str, Data] = (),
     seeds: int = 3,
     console: Console | None = None,
-    workers: int = 0,
+    workers: int | None = None,
 ) -> SpaceReliance:
-    """Fit the linear probe on all spaces, and see which of them its correct predictions rest on.
+    """Fit a linear classifier on all spaces, and measure which of them it relies on.
 
     Args:
         model: a run with spaces, an export of spaces, or a loaded model with spaces.
-        data: labeled images; the classifier is fitted on its `train` split.
-        tests: where to look, by name or not; by default `data`'s `test` split, or else `val`.
-        seeds: classifiers; an image's shares are the mean over those that get it right.
+        data: labeled images to fit on (the `train` split by default).
+        tests: data sets to test on, optionally by name; by default the `test` split of `data`, or
+            else `val`.
+        seeds: number of classifiers; the shares of an image are the mean over those that classify
+            it correctly.
+        workers: number of workers that decode images; by default one per available core.
     """
     if seeds < 1:
         raise UsageError(f"seeds must be at least 1, not {seeds}")
     loaded = load_with_spaces(model)
     spaces = required_spaces(loaded)
-    ready = bench(loaded, data, tests=tests, console=console, workers=workers)
-    train = ready.extract(ready.train, "train")
+    prepared = prepare_probe(loaded, data, tests=tests, console=console, workers=workers)
+    train = prepared.extract(prepared.train, "train")
     classes = tuple(train.classes or ())
-    columns(spaces, spaces, train.values.shape[1])  # that the blocks are equal, before the fit
+    columns(spaces, spaces, train.values.shape[1])  # checks the blocks before fitting
     classifiers = fit_linear(
         train.values, train.required_labels(), classes=len(classes), seeds=range(seeds)
     )
     found = {}
-    for name, source in ready.tests.items():
-        seen = ready.extract(source, name)
-        right, shares = correct_shares(classifiers, seen, len(spaces))
-        if not right.any():
-            raise UsageError(
-                f"no image of '{name}' is predicted correctly: there is nothing to see"
-            )
-        found[name] = _reliance(loaded, spaces, classes, source, seen, right, shares)
+    for name, source in prepared.tests.items():
+        test = prepared.extract(source, name)
+        correct, shares = correct_shares(classifiers, test, len(spaces))
+        if not correct.any():
+            raise UsageError(f"no image of '{name}' is predicted correctly")
+        found[name] = _reliance(loaded, spaces, classes, source, test, correct, shares)
     return SpaceReliance(loaded.name, spaces, found)
 
 
 def correct_shares(
-    classifiers: Sequence[LinearProbe], test: Features, spaces: int
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Which images (N,) at least one classifier gets right, and the shares (N, S) of all.
+    classifiers: Sequence[LinearClassifier], test: Features, spaces: int
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which images (N,) at least one classifier predicts correctly, and the shares (N, S).
 
-    The shares of an image are the mean over the classifiers that get it right, else 0.
+    The shares of an image are the mean over the classifiers that predict it correctly, or 0.
     """
     features, labels = torch.from_numpy(test.values), torch.from_numpy(test.required_labels())
     sums, counts = np.zeros((len(labels), spaces)), np.zeros(len(labels), dtype=np.int64)
     for classifier in classifiers:
         weight = classifier.weight.double().cpu()
-        right = (classifier.predict(features).cpu() == labels).numpy()
-        counts += right
-        sums += right[:, None] * shares_of(
+        correct = (classifier.predict(features).cpu() == labels).numpy()
+        counts += correct
+        sums += correct[:, None] * shares_of(
             contributions(features, labels, weight - weight.mean(dim=0), spaces)
         )
     return counts > 0, sums / np.maximum(counts, 1)[:, None]
@@ -215,10 +220,10 @@ def correct_shares(
 
 def contributions(
     features: torch.Tensor, labels: torch.Tensor, weight: torch.Tensor, spaces: int
-) -> Floats:
-    """(N, S): what each block of features (N, S·W) adds to the logit of the label (N,).
+) -> NDArray[np.float64]:
+    """Contribution (N, S) of each block of features (N, S·W) to the logit of the label (N,).
 
-    `weight` (K, S·W) is float64, centered over the classes.
+    `weight` (K, S·W) is float64 and centered over the classes.
     """
     parts = [
         (rows.double() * weight[truth]).view(len(rows), spaces, -1).sum(dim=2).numpy()
@@ -227,21 +232,21 @@ def contributions(
     return np.concatenate(parts)
 
 
-def shares_of(contributed: Floats) -> Floats:
-    """Positive parts (N, S) over their sum; equal shares where nothing is positive."""
-    positive = np.maximum(contributed, 0)
+def shares_of(contributions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positive parts (N, S) divided by their sum; equal shares if no part is positive."""
+    positive = np.maximum(contributions, 0)
     total = positive.sum(axis=1, keepdims=True)
     equal = np.full_like(positive, 1 / positive.shape[1])
     return np.divide(positive, total, out=equal, where=total > 0)
 
 
-def entropy_bits(shares: Floats) -> Floats:
-    """(..., S) distributions to entropies (...) in bits; 0 log 0 is 0."""
+def entropy_bits(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Entropies (...) of distributions (..., S) in bits."""
     logarithm = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
     return np.asarray(-(shares * logarithm).sum(axis=-1)) + 0.0  # no -0
 
 
-def _summary(spaces: Sequence[str], shares: Floats) -> dict[str, Any]:
+def _summary(spaces: Sequence[str], shares: NDArray[np.float64]) -> dict[str, Any]:
     """The mean of shares (m, S) and both entropies."""
     mean = shares.mean(axis=0)
     return {
@@ -256,26 +261,19 @@ def _reliance(
     spaces: tuple[str, ...],
     classes: tuple[str, ...],
     source: ImageSource,
-    seen: Features,
-    right: NDArray[np.bool_],
-    shares: Floats,
+    test: Features,
+    correct: NDArray[np.bool_],
+    shares: NDArray[np.float64],
 ) -> Reliance:
-    places, labels, shares = seen.indices[right], seen.required_labels()[right], shares[right]
+    indices, labels = test.indices[correct].tolist(), test.required_labels()[correct]
+    shares = shares[correct]
+    identities = tuple(source.identity(index) for index in indices)
+    view = EvaluationView(model.preprocessing.size, model.preprocessing.crop_share)
     examples = []
     for space, row in zip(spaces, shares.argmax(axis=0).tolist(), strict=True):
-        place = int(places[row])
-        example = Example(
-            space,
-            source.identity(place),
-            classes[labels[row]],
-            tuple(shares[row].tolist()),
-            _as_seen(source, place, model.preprocessing),
+        index, label = indices[row], classes[labels[row]]
+        pixels = view(source.image(index), identities[row], 0, 0, index)["image"]
+        examples.append(
+            SpaceExample(space, identities[row], label, tuple(shares[row].tolist()), pixels)
         )
-        examples.append(example)
-    identities = tuple(source.identity(int(place)) for place in places)
-    return Reliance(spaces, classes, len(right), identities, labels, shares, tuple(examples))
-
-
-def _as_seen(source: ImageSource, index: int, shown: Preprocessing) -> NDArray[np.uint8]:
-    view = EvaluationView(shown.size, shown.crop_share)
-    return view(source.image(index), source.identity(index), 0, 0, index)["image"]
+    return Reliance(spaces, classes, len(correct), identities, labels, shares, tuple(examples))

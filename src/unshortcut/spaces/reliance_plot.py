@@ -1,9 +1,9 @@
-"""Which space a classifier relies on, as bars by class and as example images (LooC, figure 4)."""
+"""Plot which spaces a classifier relies on: bars by class and example images (LooC, figure 4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
@@ -14,57 +14,24 @@ from numpy.typing import NDArray
 
 from unshortcut.files import atomic_open
 
-_MOST_CLASSES = 24
-"""That are drawn; of more, half of them are the most one-sided, half the most even."""
+if TYPE_CHECKING:
+    from unshortcut.spaces.reliance import Reliance
+
+_MAX_CLASSES = 24
+"""Of more classes, the 12 with the lowest and the 12 with the highest entropy are shown."""
 _WIDTH, _BAR, _HEAD, _EXAMPLES = 9.0, 0.27, 1.2, 3.0
-"""Inches: of the figure, a bar, the titles and axis of a panel, a row of example images."""
-_LONGEST = 24
-"""Letters of a class's name that fit beside a bar or above an example."""
-_EXAMPLES_A_ROW = 5
-
-Floats = NDArray[np.float64]
+"""Inches: width of the figure; heights of a bar, the rest of a panel, and a row of examples."""
+_MAX_LETTERS = 24
+"""Length of a class name that fits beside a bar or above an example."""
+_EXAMPLES_PER_ROW = 5
 
 
-class Shown(Protocol):
-    """An example image with its shares."""
-
-    @property
-    def space(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def shares(self) -> Sequence[float]: ...
-    @property
-    def pixels(self) -> NDArray[np.uint8]: ...
-
-
-class Shares(Protocol):
-    """What a panel needs to know of a test set."""
-
-    @property
-    def spaces(self) -> Sequence[str]: ...
-    @property
-    def classes(self) -> Sequence[str]: ...
-    @property
-    def overall(self) -> Floats: ...
-    @property
-    def per_class(self) -> Floats: ...
-    @property
-    def entropy(self) -> float: ...
-    @property
-    def class_entropies(self) -> Floats: ...
-    @property
-    def image_entropies(self) -> Floats: ...
-    @property
-    def examples(self) -> Sequence[Shown]: ...
-
-
-def draw_reliance(path: str | Path, title: str, tests: Mapping[str, Shares]) -> None:
-    """Write a PNG: for each test set a bar overall and for each class, then the examples."""
-    panels = [Bars.of(test) for test in tests.values()]
+def plot_reliance(path: str | Path, title: str, tests: Mapping[str, "Reliance"]) -> None:
+    """Write a PNG with bars for all images and each class, and examples, for each test set."""
+    panels = [RelianceBars.of(test) for test in tests.values()]
     heights: list[float] = []
     for bars, test in zip(panels, tests.values(), strict=True):
-        rows = -(-len(test.examples) // _EXAMPLES_A_ROW)
+        rows = -(-len(test.examples) // _EXAMPLES_PER_ROW)
         heights += [len(bars.names) * _BAR + _HEAD, rows * _EXAMPLES]
     figure = Figure(figsize=(_WIDTH, sum(heights) + 0.5), layout="constrained")
     figure.suptitle(title)
@@ -77,29 +44,29 @@ def draw_reliance(path: str | Path, title: str, tests: Mapping[str, Shares]) -> 
 
 
 @dataclass(frozen=True)
-class Bars:
-    """The rows of a panel."""
+class RelianceBars:
+    """The bars of a panel."""
 
     names: list[str]
-    shares: Floats
+    shares: NDArray[np.float64]
     """(rows, S)"""
-    entropies: Floats
-    """(rows,), in bits."""
+    entropies: NDArray[np.float64]
+    """(rows,), in bits"""
     note: str
-    """Which classes are shown, where not all are."""
+    """Which classes are shown, if not all are."""
 
     @classmethod
-    def of(cls, test: Shares) -> "Bars":
+    def of(cls, test: "Reliance") -> "RelianceBars":
         per_class = test.per_class
         entropies = test.class_entropies
         seen = np.flatnonzero(~np.isnan(entropies))
         note = ""
-        if len(seen) > _MOST_CLASSES:
+        if len(seen) > _MAX_CLASSES:
             ranked = seen[np.argsort(entropies[seen], kind="stable")]
-            half = _MOST_CLASSES // 2
+            half = _MAX_CLASSES // 2
             note = (
-                f"{_MOST_CLASSES} of {len(seen)} classes: "
-                f"the {half} most one-sided, then the {half} most even"
+                f"{_MAX_CLASSES} of {len(seen)} classes: "
+                f"the {half} with the lowest entropy, then the {half} with the highest"
             )
             seen = np.concatenate([ranked[:half], ranked[-half:]])
         names = ["all images", *(_shortened(test.classes[label]) for label in seen.tolist())]
@@ -107,47 +74,47 @@ class Bars:
         return cls(names, shares, np.concatenate([[test.entropy], entropies[seen]]), note)
 
 
-def _draw_bars(axes: Axes, name: str, test: Shares, bars: Bars) -> None:
-    places = np.arange(len(bars.names), dtype=np.float64)
-    places[1:] += 0.5  # all images stand apart from the classes,
+def _draw_bars(axes: Axes, name: str, test: "Reliance", bars: RelianceBars) -> None:
+    rows = np.arange(len(bars.names), dtype=np.float64)
+    rows[1:] += 0.5  # a gap between all images and the classes,
     if bars.note:
-        places[1 + _MOST_CLASSES // 2 :] += 0.5  # and the even classes from the one-sided
-    start = np.zeros(len(places))
+        rows[1 + _MAX_CLASSES // 2 :] += 0.5  # and between low and high entropies
+    start = np.zeros(len(rows))
     for number, space in enumerate(test.spaces):
         shares = 100 * bars.shares[:, number]
-        axes.barh(places, shares, left=start, height=0.8, color=_color(number), label=space)
-        for place, left, share in zip(places, start, shares, strict=True):
-            if share >= 8:  # a number needs that much room
+        axes.barh(rows, shares, left=start, height=0.8, color=_color(number), label=space)
+        for row, left, share in zip(rows, start, shares, strict=True):
+            if share >= 8:  # otherwise the number does not fit
                 axes.text(
-                    left + share / 2, place, f"{share:.0f}",
+                    left + share / 2, row, f"{share:.0f}",
                     ha="center", va="center", color="white", fontsize=8,
                 )  # fmt: skip
         start = start + shares
-    for place, entropy in zip(places, bars.entropies, strict=True):
-        axes.text(101, place, f"{entropy:.2f} bits", va="center", fontsize=8)
-    most = np.log2(len(test.spaces))
-    said = (
-        f"{name}: {test.entropy:.2f} of {most:.2f} bits; "
-        f"of single images {test.image_entropies.mean():.2f} bits on average"
+    for row, entropy in zip(rows, bars.entropies, strict=True):
+        axes.text(101, row, f"{entropy:.2f} bits", va="center", fontsize=8)
+    max_entropy = np.log2(len(test.spaces))
+    title = (
+        f"{name}: {test.entropy:.2f} of {max_entropy:.2f} bits; "
+        f"mean over single images {test.image_entropies.mean():.2f} bits"
     )
-    axes.set_title(f"{said}\n{bars.note}" if bars.note else said, fontsize=10)
-    axes.set_yticks(places, bars.names, fontsize=9)
-    axes.set_ylim(places[-1] + 0.6, -0.6)
+    axes.set_title(f"{title}\n{bars.note}" if bars.note else title, fontsize=10)
+    axes.set_yticks(rows, bars.names, fontsize=9)
+    axes.set_ylim(rows[-1] + 0.6, -0.6)
     axes.set_xlim(0, 100)
-    axes.set_xlabel("share of the positive activation × weight of correct predictions, %")
+    axes.set_xlabel("share of the positive activation × weight in correct predictions, %")
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_examples(part: Any, test: Shares) -> None:
-    """For each space the image that leans most on it, over its shares; and the spaces' colors."""
-    part.suptitle("The images that lean most on each space", fontsize=10)
-    rows = -(-len(test.examples) // _EXAMPLES_A_ROW)
-    in_a_row = min(len(test.examples), _EXAMPLES_A_ROW)
-    grid = part.subplots(2 * rows, in_a_row, squeeze=False, height_ratios=[3, 2] * rows)
+def _draw_examples(part: Any, test: "Reliance") -> None:
+    """Draw the image that relies most on each space above its shares, and the legend."""
+    part.suptitle("The image that relies most on each space", fontsize=10)
+    rows = -(-len(test.examples) // _EXAMPLES_PER_ROW)
+    columns = min(len(test.examples), _EXAMPLES_PER_ROW)
+    grid = part.subplots(2 * rows, columns, squeeze=False, height_ratios=[3, 2] * rows)
     for axes in grid.flat:
         axes.axis("off")
     for number, example in enumerate(test.examples):
-        row, column = divmod(number, _EXAMPLES_A_ROW)
+        row, column = divmod(number, _EXAMPLES_PER_ROW)
         picture, shares = grid[2 * row, column], grid[2 * row + 1, column]
         picture.imshow(example.pixels)
         picture.set_title(f"{example.space}\n({_shortened(example.label)})", fontsize=8)
@@ -170,4 +137,4 @@ def _color(number: int) -> Any:
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return name if len(name) <= _MAX_LETTERS else f"{name[: _MAX_LETTERS - 1]}…"

@@ -1,7 +1,7 @@
-"""What each space of a model knows: any probe on any subset of its spaces (LooC, table 5).
+"""Probe subsets of the spaces of a model (LooC, table 5).
 
-The features of a model with spaces are as many equal blocks of columns, in the spaces' order. They
-are computed once, in full; a subset is a choice of blocks.
+The features of a model with S spaces are S equal blocks of columns, in the order of the spaces.
+They are computed once; a subset selects some of the blocks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,52 +16,54 @@ from torch import Tensor
 
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.bench import Data, Model, bench
+from unshortcut.models.load import LoadedModel, ModelLike, as_model
+from unshortcut.probes.base import PROBES, Extract, Probe, ProbeResult
 from unshortcut.probes.features import Features
-from unshortcut.probes.probe import PROBES, Extract, Probe, ProbeResult
+from unshortcut.probes.prepare import Data, prepare_probe
 
 SpaceSubset = tuple[str, ...]
-"""Names of spaces, in the model's order."""
+"""Names of spaces, in the order of the model."""
 
 EACH = "each"
 _FEW = 4
-"""Spaces that have few enough subsets, 15, to try them all."""
+"""Up to this number of spaces, all subsets are tried (15 for four spaces)."""
 
 
 def probe_spaces(
-    model: Model,
+    model: ModelLike,
     data: Data,
     kind: str | Probe = "linear",
     *,
     subsets: str | Sequence[str | Sequence[str]] = EACH,
     tests: Sequence[Data] | Mapping[str, Data] = (),
     console: Console | None = None,
-    workers: int = 0,
+    workers: int | None = None,
     **settings: Any,
 ) -> dict[SpaceSubset, ProbeResult]:
-    """How well a readout does on subsets of the spaces, in the order of `subsets_of`.
+    """Evaluate subsets of the spaces of a model with a probe, in the order of `subsets_of`.
 
     Args:
-        model: one with spaces: a LooC++ run, an export of spaces, or what `load_spaces` gives of
-            any LooC run.
-        subsets: which, as in `subsets_of`.
-        kind, tests, settings: as in `probe`.
+        model: a model with spaces: a LooC++ run, an export of spaces, or the result of
+            `load_spaces` for any LooC run.
+        subsets: the subsets to probe, as in `subsets_of`.
+        kind, tests, workers, settings: as in `probe`.
     """
     chosen = kind if isinstance(kind, Probe) else PROBES.build({"name": kind, **settings})
-    loaded = model if isinstance(model, LoadedModel) else load_model(model)
+    loaded = as_model(model)
     spaces = required_spaces(loaded)
     wanted = subsets_of(spaces, subsets)
-    ready = bench(
+    prepared = prepare_probe(
         loaded,
         data,
         tests=tests,
         needs_labels=chosen.needs_labels,
         console=console,
         workers=workers,
-    ).remembering()
+    ).cached()
     return {
-        subset: chosen.measure(_sliced(ready.extract, spaces, subset), ready.train, ready.tests)
+        subset: chosen.measure(
+            _sliced(prepared.extract, spaces, subset), prepared.train, prepared.tests
+        )
         for subset in wanted
     }
 
@@ -69,11 +71,12 @@ def probe_spaces(
 def subsets_of(
     spaces: Sequence[str], which: str | Sequence[str | Sequence[str]] = EACH
 ) -> list[SpaceSubset]:
-    """Subsets of spaces, the small ones first.
+    """List subsets of spaces, the smallest first.
 
-    `each` gives every one of up to four spaces' subsets; of more spaces each alone, the first
-    (which is invariant to all) with each other, and all together. Otherwise name them: `a,b+c`, or
-    a sequence of `b+c` or of sequences of names.
+    `each` gives all subsets of up to four spaces. For more spaces it gives each space alone, the
+    first space (which is invariant to all augmentations) together with each other space, and all
+    spaces. Otherwise name the subsets: `"a,b+c"`, or a sequence such as `["a", "b+c"]` or
+    `[("a",), ("b", "c")]`.
 
     >>> subsets_of(("invariant", "color"), "color,color+invariant")
     [('color',), ('invariant', 'color')]
@@ -94,7 +97,7 @@ def subsets_of(
 
 
 def ordered(spaces: Sequence[str], names: Sequence[str]) -> SpaceSubset:
-    """Some spaces in the order of all, each once; `UsageError` for one that is not there."""
+    """The named spaces in the order of `spaces`, each once; an unknown name is a `UsageError`."""
     names = [name.strip() for name in names]
     for name in names:
         if name not in spaces:
@@ -108,14 +111,14 @@ def required_spaces(model: LoadedModel) -> SpaceSubset:
     """The spaces of a model, or a `UsageError`."""
     if model.spaces is None:
         raise UsageError(
-            f"'{model.name}' has no spaces: a run of the method 'looc' and an export of its spaces "
-            "have"
+            f"'{model.name}' has no spaces; only runs of the method 'looc' and exports of their "
+            "spaces do"
         )
     return model.spaces
 
 
 def select_spaces(model: LoadedModel, names: Sequence[str]) -> LoadedModel:
-    """A model whose features are those of the named spaces alone."""
+    """A model with the features of the named spaces only."""
     spaces = required_spaces(model)
     subset = ordered(spaces, names)
 
@@ -130,11 +133,11 @@ def select_spaces(model: LoadedModel, names: Sequence[str]) -> LoadedModel:
 
 
 def columns(spaces: Sequence[str], subset: Sequence[str], width: int) -> Tensor:
-    """The columns, of `width` in all, that belong to a subset of the spaces."""
+    """Indices of the feature columns, out of `width`, that belong to a subset of the spaces."""
     if width % len(spaces):
         raise UsageError(
-            f"features of {width} columns are no {len(spaces)} equal blocks for the spaces "
-            f"{', '.join(spaces)}"
+            f"{width} feature columns cannot be split into {len(spaces)} equal blocks for the "
+            f"spaces {', '.join(spaces)}"
         )
     blocks = torch.arange(width).view(len(spaces), -1)
     return blocks[[spaces.index(space) for space in subset]].flatten()

@@ -1,1 +1,1 @@
-"""Kinds of probes: one file each, found by being in this folder."""
+"""The kinds of probes, one file each; a file in this folder is found without being listed."""

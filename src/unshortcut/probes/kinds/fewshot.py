@@ -1,4 +1,4 @@
-"""`--kind fewshot`: a linear classifier from a few images of every class (LooC, table 2)."""
+"""`--kind fewshot`: a linear classifier on a few images per class (LooC, table 2)."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -9,25 +9,25 @@ from pydantic import Field
 from rich.console import Console
 
 from unshortcut.intervals import t_half_width
+from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.probes.features import Features
 from unshortcut.probes.few_shot import Solver, few_shot_accuracy
-from unshortcut.probes.probe import Probe, ProbeResult, Score
 from unshortcut.progress import bar
 
 
 @dataclass(frozen=True)
-class FewShot(Probe):
-    """Mean over trials with its 95 % interval, for each number of shots; `few_shot.py` says how."""
+class FewShotProbe(Probe):
+    """Mean accuracy over trials with its 95 % confidence interval, for each number of shots."""
 
     name: ClassVar[str] = "fewshot"
 
     shots: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = (5, 10)
-    """Images a class."""
+    """Numbers of training images per class."""
     solver: Solver = "exact"
-    """`exact`, or `adam`, the paper's own."""
+    """`exact`, or `adam` for the training of the LooC paper."""
     trials: Annotated[int, Field(ge=1)] = 10
     seed: int = 0
-    """Trials draw their images by (seed, trial)."""
+    """Random seed for the images of the trials."""
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         with bar(Console(stderr=True), "few-shot trials") as on_progress:

@@ -1,17 +1,21 @@
-"""`--kind knn`: nearest neighbors vote; k is chosen on the training features, one left out."""
+"""`--kind knn`: weighted k-nearest-neighbor classification."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.probes.features import Features
 from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_accuracy
-from unshortcut.probes.probe import Probe, ProbeResult, Score
 
 
 @dataclass(frozen=True)
-class Knn(Probe):
-    """Weighted kNN on cosine similarity; one k is used as it is, of several one is chosen."""
+class KNNProbe(Probe):
+    """Weighted kNN with cosine similarity.
+
+    If several values of k are given, the best one is chosen by leave-one-out accuracy on the
+    training features.
+    """
 
     name: ClassVar[str] = "knn"
 
@@ -20,10 +24,9 @@ class Knn(Probe):
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         labels = train.required_labels()
-        temperature = self.temperature
         k = self.k[0]
         if len(self.k) > 1:
-            k, _ = choose_k(train.values, labels, k=self.k, temperature=temperature)
+            k, _ = choose_k(train.values, labels, k=self.k, temperature=self.temperature)
         scores = {}
         for name, test in tests.items():
             accuracy = knn_accuracy(
@@ -32,7 +35,7 @@ class Knn(Probe):
                 test.values,
                 test.required_labels(),
                 k=(k,),
-                temperature=temperature,
+                temperature=self.temperature,
             )
             scores[name] = Score(100 * accuracy[k])
         return ProbeResult(self.name, scores, {"k": k})

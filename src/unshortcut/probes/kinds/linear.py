@@ -1,54 +1,52 @@
-"""`--kind linear`: a linear classifier, by a grid solved at once or by a paper's own protocol."""
+"""`--kind linear`: a linear classifier, solved exactly over a grid or trained as in a paper."""
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.probes.features import Features
-from unshortcut.probes.linear import LinearResult, linear_accuracy
-from unshortcut.probes.matrices import Labeled
-from unshortcut.probes.probe import Probe, ProbeResult, Score
-from unshortcut.probes.protocols import Protocol, protocol_named, run_protocol
+from unshortcut.probes.linear import linear_accuracy
+from unshortcut.probes.protocols import protocol_named, run_protocol
 
 
 @dataclass(frozen=True)
-class Linear(Probe):
-    """Mean and standard deviation over seeds; each chooses its setting on held-out features."""
+class LinearProbe(Probe):
+    """Mean accuracy and standard deviation over seeds.
+
+    Each seed chooses its learning rate and weight decay on a held-out part of the training
+    features.
+    """
 
     name: ClassVar[str] = "linear"
 
     seeds: Annotated[int, Field(ge=1)] = 3
+    """Number of repetitions, with random seeds 0, 1, …"""
     protocol: str | None = None
-    """A paper's own training instead: `moco`, `nsn`, `looc` or `mae`."""
+    """Train as in a paper instead: `moco`, `nsn`, `looc` or `mae`."""
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         labeled = (train.values, train.required_labels())
         held = {name: (test.values, test.required_labels()) for name, test in tests.items()}
+        accuracies: Mapping[str, Sequence[float]]
         if self.protocol is not None:
-            return self._by_protocol(protocol_named(self.protocol), labeled, held)
-        result = linear_accuracy(
-            labeled, held, classes=len(train.classes or ()) or None, seeds=range(self.seeds)
-        )
-        chosen = result.chosen
-        return ProbeResult(
-            self.name,
-            {name: Score(100 * result.mean(name), self._std(result, name)) for name in held},
-            {"learning_rate": chosen.learning_rate, "weight_decay": chosen.weight_decay},
-        )
+            protocol = protocol_named(self.protocol)
+            runs = [run_protocol(protocol, labeled, held, seed=seed) for seed in range(self.seeds)]
+            accuracies = {name: [run[name] for run in runs] for name in held}
+            chosen: dict[str, float | str] = {"protocol": protocol.name}
+        else:
+            result = linear_accuracy(
+                labeled, held, classes=len(train.classes or ()) or None, seeds=range(self.seeds)
+            )
+            accuracies = result.accuracies
+            chosen = {"lr": result.chosen.lr, "weight_decay": result.chosen.weight_decay}
+        scores = {name: _score(values) for name, values in accuracies.items()}
+        return ProbeResult(self.name, scores, chosen)
 
-    def _std(self, result: LinearResult, test: str) -> float | None:
-        return 100 * result.std(test) if self.seeds > 1 else None
 
-    def _by_protocol(
-        self, protocol: Protocol, train: Labeled, tests: Mapping[str, Labeled]
-    ) -> ProbeResult:
-        runs = [run_protocol(protocol, train, tests, seed=seed) for seed in range(self.seeds)]
-        scores = {}
-        for name in tests:
-            values = [100 * run[name] for run in runs]
-            spread = statistics.stdev(values) if len(values) > 1 else None
-            scores[name] = Score(statistics.fmean(values), spread)
-        return ProbeResult(self.name, scores, {"protocol": protocol.name})
+def _score(accuracies: Sequence[float]) -> Score:
+    std = 100 * statistics.stdev(accuracies) if len(accuracies) > 1 else None
+    return Score(100 * statistics.fmean(accuracies), std)

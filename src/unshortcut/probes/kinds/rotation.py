@@ -1,6 +1,6 @@
-"""`--kind rotation`: by which quarter turn an image was turned, read off linearly; needs no labels.
+"""`--kind rotation`: predict by how many quarter turns an image was rotated; needs no labels.
 
-LooC, table 1: how much of the orientation an encoder has kept. Chance is 25 %.
+This shows how much of the orientation an encoder has kept (LooC, table 1). Chance is 25 %.
 """
 
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from unshortcut.data.rotated import Rotated
 from unshortcut.data.source import ImageSource
-from unshortcut.probes.kinds.linear import Linear
-from unshortcut.probes.probe import Extract, ProbeResult
+from unshortcut.probes.base import Extract, ProbeResult
+from unshortcut.probes.kinds.linear import LinearProbe
 
 
 @dataclass(frozen=True)
-class RotationProbe(Linear):
-    """The linear probe on images of training data and tests, each turned by one random turn."""
+class RotationProbe(LinearProbe):
+    """The linear probe on images that are each rotated by one random angle."""
 
     name: ClassVar[str] = "rotation"
     needs_labels: ClassVar[bool] = False
@@ -23,5 +23,5 @@ class RotationProbe(Linear):
     def measure(
         self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
     ) -> ProbeResult:
-        turned = {name: Rotated(source) for name, source in tests.items()}
-        return super().measure(extract, Rotated(train), turned)
+        rotated = {name: Rotated(source) for name, source in tests.items()}
+        return super().measure(extract, Rotated(train), rotated)

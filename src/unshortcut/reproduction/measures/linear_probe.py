@@ -11,9 +11,9 @@ import torch
 from unshortcut.data.shapes import Shapes
 from unshortcut.measuring.shape_bias import shape_bias
 from unshortcut.models.load import load_model
+from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.probes.features import Features
 from unshortcut.probes.linear import linear_accuracy
-from unshortcut.probes.probe import Probe, ProbeResult, Score
 from unshortcut.probes.run import probe
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure
@@ -77,7 +77,8 @@ class _WithBias(Probe):
             rows, shown = torch.from_numpy(tests[name].values), tests[name].indices
             shapes, textures = source.shape_labels[shown], source.texture_labels[shown]
             found = [
-                shape_bias(one.predict(rows).numpy(), shapes, textures) for one in result.probes
+                shape_bias(one.predict(rows).numpy(), shapes, textures)
+                for one in result.classifiers
             ]
             scores |= {
                 "shape_bias": _mean([one.bias for one in found]),

@@ -1,8 +1,7 @@
-"""Model and data made ready for a probe: opened, checked, features on demand."""
+"""Prepare a probe: load the model, open the data, check the labels; features come on demand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rich.console import Console
 
@@ -10,30 +9,30 @@ from unshortcut.data.naming import Data, by_short_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.models.load import LoadedModel, load_model
+from unshortcut.models.load import LoadedModel, ModelLike, as_model
+from unshortcut.probes.base import Extract
 from unshortcut.probes.features import Features, compute_features
-from unshortcut.probes.probe import Extract
 from unshortcut.progress import bar
-
-Model = str | Path | LoadedModel
 
 
 @dataclass(frozen=True)
-class Bench:
-    """What a probe is given."""
+class ProbeData:
+    """Training and test images of a probe, and the function that computes their features."""
 
     extract: Extract
     train: ImageSource
     tests: Mapping[str, ImageSource]
-    unlabeled: str | None
-    """Why no classifier can be fitted and tested here, in words; None where one can."""
+    label_problem: str | None
+    """Why no classifier can be fitted and tested on these data; None if one can."""
 
-    def remembering(self) -> "Bench":
-        """The same, with features that are kept in memory from the first question on."""
+    def cached(self) -> "ProbeData":
+        """A copy that keeps all computed features in memory."""
         known: dict[str, Features] = {}
 
         def extract(source: ImageSource, name: str) -> Features:
-            key = source.fingerprint()  # a probe may make its sources anew, turned ones say
+            key = (
+                source.fingerprint()
+            )  # a probe may build equal sources again, such as rotated ones
             if key not in known:
                 known[key] = self.extract(source, name)
             return known[key]
@@ -41,43 +40,42 @@ class Bench:
         return replace(self, extract=extract)
 
 
-def bench(
-    model: Model,
+def prepare_probe(
+    model: ModelLike,
     data: Data,
     *,
     tests: Sequence[Data] | Mapping[str, Data] = (),
     needs_labels: bool = True,
     console: Console | None = None,
-    workers: int = 0,
-) -> Bench:
-    """Open and check model, data and tests; features come on demand. Arguments as in `probe`."""
-    loaded = model if isinstance(model, LoadedModel) else load_model(model)
+    workers: int | None = None,
+) -> ProbeData:
+    """Load the model, and open and check the data. The arguments are those of `probe`."""
+    loaded = as_model(model)
     train = open_data(data)
     if not isinstance(tests, Mapping):
         tests = by_short_name(list(tests) or _default_tests(data))
     test_sources = {name: open_data(spec) for name, spec in tests.items()}
-    unlabeled = _unlabeled(str(data), train, test_sources)
-    if needs_labels and unlabeled is not None:
-        raise UsageError(unlabeled)
+    problem = _label_problem(str(data), train, test_sources)
+    if needs_labels and problem is not None:
+        raise UsageError(problem)
     shown = console or Console(stderr=True)
-    return Bench(
+    return ProbeData(
         lambda source, name: features_of(loaded, source, name, shown, workers),
         train,
         test_sources,
-        unlabeled,
+        problem,
     )
 
 
 def features_of(
-    model: LoadedModel, source: ImageSource, name: str, console: Console, workers: int
+    model: LoadedModel, source: ImageSource, name: str, console: Console, workers: int | None
 ) -> Features:
-    """Features of a source, with a progress bar."""
+    """Compute the features of a source, with a progress bar."""
     with bar(console, f"features of {name}", unit="images") as on_progress:
         return compute_features(model, source, workers=workers, on_progress=on_progress)
 
 
-def _unlabeled(data: str, train: ImageSource, tests: Mapping[str, ImageSource]) -> str | None:
-    """What lacks labels, or has others than the training data."""
+def _label_problem(data: str, train: ImageSource, tests: Mapping[str, ImageSource]) -> str | None:
     for name, source in [(data, train), *tests.items()]:
         if source.labels is None:
             return f"'{name}' has no labels: a classifier needs class folders"
@@ -89,9 +87,9 @@ def _unlabeled(data: str, train: ImageSource, tests: Mapping[str, ImageSource]) 
 
 def _default_tests(data: Data) -> list[Data]:
     if isinstance(data, ImageSource):
-        raise UsageError("say on which data to test")
+        raise UsageError("pass the test data as 'tests': an image source has no splits")
     known = splits(data)
     for split in ("test", "val"):
         if split in known:
             return [f"{DataSpec.parse(data).where}@{split}"]
-    raise UsageError(f"'{data}' has no 'test' or 'val' split; say on which data to test with --on")
+    raise UsageError(f"'{data}' has no 'test' or 'val' split; name the test data with --on")

@@ -1,4 +1,4 @@
-"""What a probe is: an evaluation of frozen features, found by being in `kinds/`."""
+"""The base class of probes, which evaluate frozen features, and what a probe returns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from unshortcut.parts import PartOf
 from unshortcut.probes.features import Features
 
 Extract = Callable[[ImageSource, str], Features]
-"""(source, name of it for the progress bar) to features."""
+"""Maps a source, and its name for the progress bar, to features."""
 
 
 @dataclass(frozen=True)
@@ -20,21 +20,25 @@ class Score:
     mean: float
     std: float | None = None
     interval: float | None = None
-    """Half the width of the mean's 95 % interval, where a probe is repeated to give one."""
+    """Half the width of the 95 % confidence interval of the mean, if the probe computes one."""
+
+    def __str__(self) -> str:
+        margin = self.std if self.interval is None else self.interval
+        return f"{self.mean:.2f} %" + ("" if margin is None else f" ± {margin:.2f}")
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe found."""
+    """The scores of a probe on every test set."""
 
     kind: str
     scores: dict[str, Score]
-    """By the name of the test set."""
+    """Scores by the name of the test set."""
     chosen: dict[str, Any] = field(default_factory=dict)
     """Settings that were chosen on a held-out part of the training features."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain form for `result.json`."""
+        """The result as plain values, for `result.json`."""
         scores = {}
         for name, score in self.scores.items():
             plain = {"accuracy": score.mean, "std": score.std, "interval": score.interval}
@@ -43,24 +47,25 @@ class ProbeResult:
 
 
 class Probe(ABC):
-    """A frozen dataclass whose fields are its settings; fits on train, never looks at tests.
+    """An evaluation of frozen features; a frozen dataclass whose fields are its settings.
 
-    Most probes need `run` alone; one that looks at other images than those given (turned ones,
-    say) overrides `measure`.
+    A probe fits on the training features and chooses nothing on the test sets. Most probes only
+    implement `run`; a probe that transforms the images, such as `RotationProbe`, overrides
+    `measure`.
     """
 
     name: ClassVar[str]
     needs_labels: ClassVar[bool] = True
-    """Whether the images given must have labels, and the tests the classes of train."""
+    """Whether all data must be labeled, with the same classes for training and testing."""
 
     @abstractmethod
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
-        """Fit a readout on labeled training features and score it on each test set."""
+        """Fit a classifier on labeled training features and score it on each test set."""
 
     def measure(
         self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
     ) -> ProbeResult:
-        """From images to a result; `extract(source, name)` gives the features of a source."""
+        """Run the probe on images; `extract(source, name)` computes the features of a source."""
         features = {name: extract(source, name) for name, source in tests.items()}
         return self.run(extract(train, "train"), features)
 
