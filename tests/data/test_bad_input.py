@@ -60,7 +60,7 @@ def test_too_few_good_ones_stop_before_training(tmp_path: Path) -> None:
 
 
 def _center(
-    image: Image, identity: str, seed: int, epoch: int, index: int
+    image: Image, seed: int, epoch: int, index: int
 ) -> dict[str, np.ndarray]:
     return {"view": np.ascontiguousarray(np.resize(image.pixels(), (8, 8, 3)))}
 

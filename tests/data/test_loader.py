@@ -43,7 +43,7 @@ class Numbers(ImageSource):
         return str(self.count)
 
 
-def noisy(image: Image, identity: str, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
+def noisy(image: Image, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
     rng = generator(seed, epoch, index)
     pixels = image.pixels()
     return {
@@ -52,7 +52,7 @@ def noisy(image: Image, identity: str, seed: int, epoch: int, index: int) -> dic
     }
 
 
-def plain(image: Image, identity: str, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
+def plain(image: Image, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
     return {"view": image.pixels()}
 
 

@@ -29,7 +29,7 @@ def plan(negative: ViewTransform) -> ViewPlan:
 
 
 def views(negative: ViewTransform, index: int = 0) -> dict[str, np.ndarray]:
-    return plan(negative)(ArrayImage(PICTURE), "a.png", 0, 0, index)
+    return plan(negative)(ArrayImage(PICTURE), 0, 0, index)
 
 
 def places(patch: np.ndarray, image: np.ndarray) -> list[tuple[int, int]]:
@@ -67,9 +67,9 @@ def test_tiles_of_the_image_are_patches_of_it_and_of_nothing_later() -> None:
 
 def test_every_image_and_every_negative_has_tiles_of_its_own() -> None:
     transforms = {"query": Augmented(), "a": TiledView(), "b": TiledView()}
-    both = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
+    both = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), 0, 0, 0)
     assert not np.array_equal(both["a"], both["b"])
-    again = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
+    again = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), 0, 0, 0)
     assert np.array_equal(both["a"], again["a"])
 
 
@@ -97,7 +97,7 @@ class TestTextured:
         flat = ArrayImage(np.full_like(PICTURE, 128))
         transforms = plan(Textured(copy=str(tmp_path)))
         for index in range(5):
-            made = transforms(flat, "a.png", 0, 0, index)
+            made = transforms(flat, 0, 0, index)
             # A gray photograph and a gray texture: only the color draws can differ.
             assert np.array_equal(made["negative"], made["query"])
 
@@ -108,7 +108,7 @@ class TestTextured:
             {"query": Augmented(), "negative": Textured()},
             (make_augmentation("random_resized_crop", {"size": 32, "scale": [1, 1]}),),
         )
-        made = transforms(ArrayImage(stripes), "a.png", 0, 0, 0)
+        made = transforms(ArrayImage(stripes), 0, 0, 0)
         columns = made["negative"].astype(float)
         assert columns.std(axis=1).mean() > 3 * columns.std(axis=0).mean()
         assert not np.array_equal(made["negative"], made["query"])

@@ -1,12 +1,13 @@
-"""What an augmentation is: parameters are drawn in one half and applied in the other.
+"""The interface of augmentations: parameters are sampled first and applied afterwards.
 
-The two halves are apart because leave-one-out views share a parameter between views.
+Sampling and applying are separate because views may share sampled parameters.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,40 +16,29 @@ from unshortcut.parts import PartOf
 
 
 class Augmentation(ABC):
-    """A frozen dataclass whose fields are its settings, found by its `name`."""
+    """A frozen dataclass whose fields are its settings; recipes refer to it by its `name`."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Any:
-        """Draw parameters for an image of height × width; None means: leave it as it is."""
+        """Sample parameters for an image of height × width; None leaves the image as it is."""
 
     @abstractmethod
     def apply(self, image: ImageArray, params: Any) -> ImageArray:
-        """Apply drawn parameters to a uint8 (h, w, 3) image; never changes its input."""
+        """Apply sampled parameters to a uint8 (h, w, 3) image, which is never changed in place."""
 
     def output_size(self, params: Any, height: int, width: int) -> tuple[int, int]:
-        """Height and width of what `apply` returns."""
+        """Height and width of the image that `apply` returns."""
         return height, width
 
     def shrink(self, params: Any) -> float:
         """How many times smaller than the full image the input of `apply` may be decoded.
 
-        Only asked of the first augmentation of a pipeline; an augmentation that answers more
-        than 1 accepts in `apply` an array that is smaller than the size it was sampled for.
+        Only the first augmentation of a pipeline is asked. One that returns more than 1 accepts
+        an array in `apply` that is smaller than the size its parameters were sampled for.
         """
         return 1.0
-
-    def copy(self, params: Any) -> str | None:
-        """The copy of the data set that the view is to be made from, None for the image itself.
-
-        It holds for the whole pipeline: the augmentations before this one see the copy too.
-        """
-        return None
-
-    def copies(self) -> tuple[str, ...]:
-        """Every copy that `copy` may answer with."""
-        return ()
 
 
 AUGMENTATIONS = PartOf("unshortcut.augmentations", Augmentation, "augmentation")
@@ -57,13 +47,41 @@ AnyAugmentation = Annotated[Augmentation, AUGMENTATIONS]
 
 
 def make_augmentation(name: str, settings: dict[str, Any]) -> Augmentation:
-    """An augmentation by name, its settings validated."""
+    """Create an augmentation by name, with validated settings."""
     made: Augmentation = AUGMENTATIONS.build({"name": name, **settings})
     return made
 
 
+@dataclass(frozen=True)
+class UseVariant:
+    """Sampled parameters that ask for the whole view to be made from a variant of the image."""
+
+    name: str
+
+
+class Choice(NamedTuple):
+    """Sampled parameters that choose one of several augmentations."""
+
+    index: int
+    params: Any
+
+
+def requested_variant(sampled: Any) -> str | None:
+    """The variant that sampled parameters ask for, None for the image itself.
+
+    `sampled` are the parameters of an augmentation or of a pipeline.
+    """
+    if isinstance(sampled, UseVariant):
+        return sampled.name
+    if isinstance(sampled, Choice):
+        return requested_variant(sampled.params)
+    if isinstance(sampled, list):
+        return next((name for name in map(requested_variant, sampled) if name is not None), None)
+    return None
+
+
 class Pipeline:
-    """Augmentations in order; sampled are a list with one entry an augmentation."""
+    """Augmentations in order; its sampled parameters are a list, one entry per augmentation."""
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
         self.augmentations = tuple(augmentations)
@@ -75,30 +93,26 @@ class Pipeline:
         width: int,
         given: Mapping[int, Any] = MappingProxyType({}),
     ) -> list[Any]:
-        """Draws for an image of height × width; `given` has those that are not left to chance.
+        """Sample parameters for an image of height × width.
 
-        Given or not, everything is drawn: what is given changes nothing of the other sampled.
+        `given` replaces the parameters of single augmentations, by index. Those are sampled all
+        the same, so that the other augmentations get the same parameters with and without it.
         """
         sampled = []
-        for place, augmentation in enumerate(self.augmentations):
+        for index, augmentation in enumerate(self.augmentations):
             params = augmentation.sample(rng, height, width)
-            params = given.get(place, params)
+            params = given.get(index, params)
             height, width = augmentation.output_size(params, height, width)
             sampled.append(params)
         return sampled
 
-    def places(self, name: str) -> list[int]:
-        """Where the augmentations of a name stand."""
-        return [place for place, one in enumerate(self.augmentations) if one.name == name]
+    def indices(self, name: str) -> list[int]:
+        """Indices of the augmentations with a name."""
+        return [index for index, one in enumerate(self.augmentations) if one.name == name]
 
     def shrink(self, sampled: Sequence[Any]) -> float:
-        """How many times smaller than the full image the image may be decoded for these sampled."""
+        """How many times smaller than the full image the image may be decoded."""
         return self.augmentations[0].shrink(sampled[0]) if self.augmentations else 1.0
-
-    def copy(self, sampled: Sequence[Any]) -> str | None:
-        """The copy of the data set that these sampled ask for, None for the image itself."""
-        asked = (a.copy(params) for a, params in zip(self.augmentations, sampled, strict=True))
-        return next((copy for copy in asked if copy is not None), None)
 
     def apply(self, image: ImageArray, sampled: Sequence[Any]) -> ImageArray:
         for augmentation, params in zip(self.augmentations, sampled, strict=True):

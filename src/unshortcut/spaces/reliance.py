@@ -278,4 +278,4 @@ def _reliance(
 
 def _as_seen(source: ImageSource, index: int, shown: Preprocessing) -> NDArray[np.uint8]:
     view = EvaluationView(shown.size, shown.crop_share)
-    return view(source.image(index), source.identity(index), 0, 0, index)["image"]
+    return view(source.image(index), 0, 0, index)["image"]

@@ -1,1 +1,1 @@
-"""From a recipe to a trained, exported encoder; exact resume."""
+"""Training: from a recipe to a trained, exported encoder, with exact resuming."""

@@ -1,1 +1,1 @@
-"""Augmentations, the transforms of named views, and the plan that puts them together."""
+"""Named views of an image: the transforms that make them, and the plan that combines them."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.recipes.load import load_recipe
-from unshortcut.result import public_name, told_apart
+from unshortcut.result import public_name, unique_names
 from unshortcut.spaces.loading import load_spaces
 from unshortcut.spaces.subsets import required_spaces
 from unshortcut.training.folder import RunFolder
@@ -21,7 +21,7 @@ def by_name(models: Sequence[Model]) -> dict[str, Model]:
         model.name if isinstance(model, LoadedModel) else public_name(str(model))
         for model in models
     ]
-    return dict(zip(told_apart(names), models, strict=True))
+    return dict(zip(unique_names(names), models, strict=True))
 
 
 def load_with_spaces(model: Model) -> LoadedModel:
