@@ -132,6 +132,7 @@ def test_copies_are_found_inside_alternatives_and_in_every_view(tmp_path: Path) 
     found = plan_copies(ViewPlan(transforms, [nested], {"key": [own]}))
     assert list(found.same_size) == [str(tmp_path / "a"), str(tmp_path / "b")]
     assert list(found.any_size) == [str(tmp_path / "c")]
+    assert len(plan_copies(ViewPlan({"query": Textured()}, []))) == 0
 
 
 def test_other_peoples_pipelines_have_no_copies_to_read(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_batch_that_cannot_be_is_refused() -> None:
         check_batch(8, 9)
     with pytest.raises(UsageError, match="at least one image"):
         check_batch(8, 0)
-    with pytest.raises(UsageError, match="10 cannot be shared by 3 devices"):
+    with pytest.raises(UsageError, match="10 cannot be divided evenly among 3 devices"):
         EpochSampler(100, 10, seed=0, world=3)
 
 

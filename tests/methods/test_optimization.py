@@ -39,6 +39,16 @@ def test_warm_up_is_linear_and_then_the_cosine_runs_to_zero() -> None:
     assert lr_factor(schedule, 1000, 100) == pytest.approx(0)
 
 
+@pytest.mark.parametrize(
+    ("warmup", "expected"), [(3, [1 / 3, 2 / 3, 1]), (2.5, [0.4, 0.8, 1]), (0.5, [1])]
+)
+def test_warm_up_by_epoch_never_wastes_an_epoch(warmup: float, expected: list[float]) -> None:
+    schedule = ScheduleSettings(epochs=10, kind="constant", per="epoch", warmup_epochs=warmup)
+    for epoch, factor in enumerate([*expected, 1, 1]):
+        for step in (100 * epoch, 100 * epoch + 99):
+            assert lr_factor(schedule, step, 100) == pytest.approx(factor)
+
+
 @pytest.mark.parametrize("name", ["sgd", "adamw", "lars"])
 def test_optimizers_by_name_train_and_follow_the_rate(name: str) -> None:
     torch.manual_seed(0)

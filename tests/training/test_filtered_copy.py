@@ -57,10 +57,14 @@ def test_a_run_resumes_where_its_copy_has_moved_and_not_where_it_has_changed(
     copy, moved = tmp_path / "copy", tmp_path / "moved"
     pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={copy}"])
     copy.rename(moved)
-    pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={moved}"], resume=True)
+    pretrain(
+        TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={moved}"], resume=True
+    )
     PIL.Image.fromarray(np.zeros((32, 32, 3), np.uint8)).save(next(moved.rglob("*.png")))
     with pytest.raises(UsageError, match="content has changed"):
-        pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={moved}"], resume=True)
+        pretrain(
+            TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={moved}"], resume=True
+        )
 
 
 def test_a_copy_that_is_not_there_is_refused_before_anything_is_written(
@@ -98,7 +102,9 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(
 ) -> None:
     copy = tmp_path / "copy"
     views = f"[{{name: random_resized_crop}}, {{name: from_copy, path: {copy}}}]"
-    change = f"data.filtered_copy={copy}" if kind == "filtered_copy" else f"views.augmentations={views}"
+    change = (
+        f"data.filtered_copy={copy}" if kind == "filtered_copy" else f"views.augmentations={views}"
+    )
     sets = ["data.batch_size=16", change]
     whole = pretrain(TINY_RECIPE, photos, tmp_path / "whole", sets=sets)
 

@@ -158,15 +158,36 @@ def test_differences_name_the_keys_and_leave_out_what_is_harmless() -> None:
     }
 
 
-def test_resuming_what_is_no_run_and_starting_where_one_is_are_refused(
+def test_resuming_other_files_and_starting_where_a_run_is_are_refused(
     images: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="holds no run to resume"):
-        pretrain(TINY_RECIPE, images, tmp_path / "nowhere", resume=True)
-    assert not (tmp_path / "nowhere").exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="holds no run to resume, but other files"):
+        pretrain(TINY_RECIPE, images, tmp_path / "other", resume=True)
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
     pretrain(TINY_RECIPE, images, tmp_path / "run", sets=["schedule.epochs=1"])
     with pytest.raises(UsageError, match="already holds a run; continue it with --resume"):
         pretrain(TINY_RECIPE, images, tmp_path / "run", sets=["schedule.epochs=1"])
+
+
+@pytest.mark.parametrize(
+    "left",
+    [None, (), ("README.txt", "run.json"), (".README.txt.partial",), (".recipe.yaml.partial",)],
+)
+def test_resuming_where_nothing_was_written_yet_starts_the_run(
+    images: Path, tmp_path: Path, left: tuple[str, ...] | None
+) -> None:
+    """No folder, an empty one, or what a run leaves that was killed in its first moments."""
+    out = tmp_path / "run"
+    if left is not None:
+        out.mkdir()
+        for name in left:
+            (out / name).write_text("cut off")
+    assert RunFolder(out).check(resume=True) is False
+    if left in (None, ("README.txt", "run.json")):
+        run = pretrain(TINY_RECIPE, images, out, sets=["schedule.epochs=1"], resume=True)
+        assert run.metrics["loss"] > 0 and RunFolder(out).check(resume=True) is True
 
 
 def test_init_is_not_forgotten_by_a_run_that_has_no_checkpoint_yet(

@@ -165,9 +165,7 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
     with pytest.raises(UsageError, match="cannot share 'random_resized_crop'"):
         ViewPlan(crop_alone, turn_first)
     both = Sharing(shares=("random_resized_crop", "rotation"))
-    made = ViewPlan({"query": Augmented(), "key": both}, turn_first)(
-        ArrayImage(PICTURE), 0, 0, 0
-    )
+    made = ViewPlan({"query": Augmented(), "key": both}, turn_first)(ArrayImage(PICTURE), 0, 0, 0)
     assert np.array_equal(made["query"], made["key"])
     ViewPlan(crop_alone, (CROP, ROTATION, GRAY))
 
@@ -178,7 +176,7 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
         (Sharing(shares=("rotatoin",)), {}, "rotatoin.*'rotation'"),
         (Sharing(compares=(("blur",),)), {}, "blur"),
         (Lacking(lacks=("color",)), {}, "color"),
-        (Lacking(lacks=("random_resized_crop",)), {}, "cannot do without 'random_resized_crop'"),
+        (Lacking(lacks=("random_resized_crop",)), {}, "cannot leave out 'random_resized_crop'"),
         (Sharing(shares=("grayscale",)), {"key": [CROP, make_augmentation("grayscale", {"p": 1})]},
          "overrides"),
     ],

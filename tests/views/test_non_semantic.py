@@ -7,9 +7,11 @@ import pytest
 from PIL import Image as PillowImage
 
 from unshortcut.augmentations.augmentation import make_augmentation
+from unshortcut.data.copies import ImageWithCopies
 from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError
 from unshortcut.imaging.synthesis import synthesize_texture
+from unshortcut.training.plan_copies import plan_copies
 from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms import textured
@@ -29,7 +31,12 @@ def plan(negative: ViewTransform) -> ViewPlan:
 
 
 def views(negative: ViewTransform, index: int = 0) -> dict[str, np.ndarray]:
-    return plan(negative)(ArrayImage(PICTURE), 0, 0, index)
+    made = plan(negative)
+    return made(with_copies(PICTURE, made), 0, 0, index)
+
+
+def with_copies(pixels: np.ndarray, plan: ViewPlan) -> ImageWithCopies:
+    return ImageWithCopies(ArrayImage(pixels), "a.png", plan_copies(plan).any_size)
 
 
 def places(patch: np.ndarray, image: np.ndarray) -> list[tuple[int, int]]:
@@ -94,8 +101,8 @@ class TestTextured:
     ) -> None:
         gray = np.full((50, 50, 3), 128, np.uint8)
         PillowImage.fromarray(gray).save(tmp_path / "a.png")
-        flat = ArrayImage(np.full_like(PICTURE, 128))
         transforms = plan(Textured(copy=str(tmp_path)))
+        flat = with_copies(np.full_like(PICTURE, 128), transforms)
         for index in range(5):
             made = transforms(flat, 0, 0, index)
             # A gray photograph and a gray texture: only the color draws can differ.
@@ -128,10 +135,6 @@ class TestTextured:
         monkeypatch.setattr(textured, "synthesize_texture", noted)
         views(Textured(patch=patch))
         assert sides == [side]
-
-    def test_the_plan_knows_the_copies_that_it_reads(self, tmp_path: Path) -> None:
-        assert plan(Textured(copy=str(tmp_path))).beside() == (str(tmp_path),)
-        assert plan(Textured()).beside() == ()
 
 
 def test_a_view_without_augmentations_of_its_own_cannot_be_given_others() -> None:

@@ -62,7 +62,7 @@ class UseVariant:
 class Choice(NamedTuple):
     """Sampled parameters that choose one of several augmentations."""
 
-    index: int
+    chosen: int
     params: Any
 
 

@@ -29,12 +29,12 @@ class FirstOf(Augmentation):
     def apply(self, image: ImageArray, params: Choice | None) -> ImageArray:
         if params is None:
             return image
-        return self.augmentations[params.index].apply(image, params.params)
+        return self.augmentations[params.chosen].apply(image, params.params)
 
     def output_size(self, params: Choice | None, height: int, width: int) -> tuple[int, int]:
         if params is None:
             return height, width
-        return self.augmentations[params.index].output_size(params.params, height, width)
+        return self.augmentations[params.chosen].output_size(params.params, height, width)
 
     def shrink(self, params: Choice | None) -> float:
-        return 1.0 if params is None else self.augmentations[params.index].shrink(params.params)
+        return 1.0 if params is None else self.augmentations[params.chosen].shrink(params.params)

@@ -246,8 +246,8 @@ class WithCopies(ImageSource):
         self.source.check_header(index)
 
     def fingerprint(self) -> str:
-        prints = (self.source, *self.copies.values())
-        return hashlib.sha256(" ".join(p.fingerprint() for p in prints).encode()).hexdigest()
+        prints = [self.source.fingerprint(), *(c.fingerprint() for c in self.copies.values())]
+        return hashlib.sha256(" ".join(prints).encode()).hexdigest()
 
 
 def _check_manifest(folder: Path) -> None:

@@ -56,13 +56,13 @@ class OnlineKnn(Callback):
         data: KnnData,
         preprocessing: Preprocessing,
         every: int,
-        log: LogWriter,
+        log_writer: LogWriter,
         progress: TrainingProgress,
     ) -> None:
         self.data = data
         self.preprocessing = preprocessing
         self.every = every
-        self.log = log
+        self.log_writer = log_writer
         self.progress = progress
         self.accuracy: float | None = None
 
@@ -72,8 +72,10 @@ class OnlineKnn(Callback):
             return
         self.accuracy = self.measure(pl_module)
         self.progress.note = f"kNN {self.accuracy:.1f} %"
-        if self.log.run_log:
-            self.log.run_log.write(trainer.global_step, {"epoch": epoch, "knn": self.accuracy})
+        if self.log_writer.run_log:
+            self.log_writer.run_log.write(
+                trainer.global_step, {"epoch": epoch, "knn": self.accuracy}
+            )
 
     def measure(self, method: LightningModule) -> float:
         """kNN accuracy of the encoder as it is, in percent."""
