@@ -162,7 +162,7 @@ def leave_one_out_views(photos: list[bytes]) -> Paired:
 
 def make(plan: ViewPlan, photos: list[bytes]) -> Step:
     """All views of a photograph."""
-    return lambda item: plan(EncodedImage(photos[item]), "", seed=0, epoch=0, index=item)
+    return lambda item: plan(EncodedImage(photos[item]), seed=0, epoch=0, index=item)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def main() -> None:
     calls = count()
 
     def ours(item: int) -> torch.Tensor:
-        views = plan(EncodedImage(photos[item]), "", seed=0, epoch=next(calls), index=item)
+        views = plan(EncodedImage(photos[item]), seed=0, epoch=next(calls), index=item)
         floats = [to_float(view[None], IMAGENET_MEAN, IMAGENET_STD) for view in views.values()]
         return torch.cat([torch.from_numpy(view) for view in floats])
 

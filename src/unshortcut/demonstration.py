@@ -144,8 +144,7 @@ def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> Loade
     if run.result.exists() and load_recipe(run.recipe).seed == seed:
         console.print(f"{folder} is trained already", highlight=False)
     else:
-        resume = run.recipe.exists()
-        pretrain(recipe, "shapes", folder, sets=[f"seed={seed}"], resume=resume, console=console)
+        pretrain(recipe, "shapes", folder, sets=[f"seed={seed}"], resume=True, console=console)
     return load_model(folder)
 
 

@@ -1,8 +1,8 @@
-"""Gathering across ranks, in one place, with its gradient; without ranks everything is local.
+"""Communication between ranks, with its gradient; in a single process everything is local.
 
-A loss is a mean over the queries of one rank, and DDP averages gradients over ranks. Then the
-gradient of a gathered tensor must be the *sum* over ranks of what each rank's loss asks of it:
-two ranks give the gradient of one process on the joined batch.
+A loss is a mean over the queries of one rank, and DDP averages gradients over ranks. So the
+gradient of a gathered tensor is the *sum* of the gradients from all ranks' losses: then two ranks
+get the gradient of one process on the joined batch.
 """
 
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ def rank() -> int:
 
 
 def gather(x: Tensor) -> Tensor:
-    """(N, ...) on each of W ranks to (W·N, ...) on all of them, in the order of the ranks."""
+    """Gather (N, ...) from each of W ranks into (W·N, ...) on all of them, ordered by rank."""
     if world_size() == 1:
         return x
     gathered: Tensor = _Gather.apply(x)
@@ -51,18 +51,18 @@ def own_part(x: Tensor) -> Tensor:
     return x.chunk(world_size())[rank()]
 
 
-def any_rank(flag: bool) -> bool:
-    """Whether any rank says yes; every rank must ask."""
+def any_rank(*flags: bool) -> tuple[bool, ...]:
+    """For each flag, whether it is set on any rank; every rank must call this."""
     if world_size() == 1:
-        return flag
+        return flags
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-    vote = torch.tensor([float(flag)], device=device)
-    dist.all_reduce(vote, op=dist.ReduceOp.MAX)
-    return bool(vote.item())
+    votes = torch.tensor([float(flag) for flag in flags], device=device)
+    dist.all_reduce(votes, op=dist.ReduceOp.MAX)
+    return tuple(vote > 0 for vote in votes.tolist())
 
 
 def gather_lists(own: list[T]) -> list[T]:
-    """The joined lists of all ranks; every rank must ask."""
+    """The lists of all ranks, joined; every rank must call this."""
     if world_size() == 1:
         return list(own)
     parts: list[list[T]] = [[] for _ in range(world_size())]

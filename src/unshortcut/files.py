@@ -1,6 +1,5 @@
-"""Files appear whole or not at all: written aside in the same folder, synced, then renamed."""
+"""Atomic writing: files are written under a temporary name, synced, then renamed."""
 
-import fcntl
 import json
 import os
 import secrets
@@ -14,11 +13,11 @@ PARTIAL_SUFFIX = ".partial"
 
 @contextmanager
 def atomic_open(path: str | Path, *, shared: bool = False) -> Iterator[IO[bytes]]:
-    """Open a binary file that takes its name only after it is complete and on disk.
+    """Open a binary file that gets its name only once it is complete and on disk.
 
-    Whatever fails on the way (a full disk, a kill), the old file stays as it was; a partial file
-    that an error leaves is removed, one that a kill leaves is overwritten by the next writer.
-    A `shared` file may have several writers at once, each with a partial file of its own.
+    If anything fails (a full disk, a kill), the old file is unchanged. A partial file is removed
+    after an error, and overwritten by the next writer after a kill. A `shared` file may have
+    several writers at once, each with a partial file of its own.
     """
     path = Path(path)
     own = f".{secrets.token_hex(4)}" if shared else ""
@@ -36,7 +35,7 @@ def atomic_open(path: str | Path, *, shared: bool = False) -> Iterator[IO[bytes]
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; file systems that cannot sync a folder don't need it."""
+    """Make a rename durable; file systems that cannot sync a folder do not need it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -63,18 +62,20 @@ def write_json(path: str | Path, content: Any) -> None:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Whether an open file or folder is now ours, until it is closed; nobody waits."""
+    """Try to lock an open file or folder until it is closed; returns at once whether it worked."""
+    import fcntl  # which Windows does not have
+
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        pass  # a network's file system without locks
+        pass  # a network file system without locks
     return True
 
 
 def cache_folder() -> Path:
-    """Where caches live: `UNSHORTCUT_CACHE`, or `unshortcut` in the user's cache folder."""
+    """The folder for caches: `UNSHORTCUT_CACHE`, or `unshortcut` in the user's cache folder."""
     given = os.environ.get("UNSHORTCUT_CACHE")
     if given:
         return Path(given)

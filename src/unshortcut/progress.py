@@ -1,4 +1,4 @@
-"""Progress bars for work that is counted."""
+"""Progress bars."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,9 +22,9 @@ OnProgress = Callable[[int, int], None]
 def bar(
     console: Console, label: str, *, visible: bool = True, unit: str | None = None
 ) -> Iterator[OnProgress]:
-    """A bar that is told (done, total); nothing is drawn where there is no terminal.
+    """Show a progress bar; yields a function of (done, total). Without a terminal nothing is shown.
 
-    With a `unit`, such as `images`, it also says how many of them are done a second.
+    With a `unit`, such as `images`, the bar also shows how many of them are done per second.
     """
     progress = Progress(
         TextColumn(label),
@@ -42,7 +42,7 @@ def bar(
 
 
 class _Rate(ProgressColumn):
-    """`85.2 images/s`, over the last half minute, and over all when finished."""
+    """`85.2 images/s`: the current speed, and the mean speed once finished."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()

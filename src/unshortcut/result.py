@@ -1,4 +1,4 @@
-"""`result.json`: what every command leaves for machines, and the versions that it depends on."""
+"""`result.json`, the machine-readable result of a command, and the versions it depends on."""
 
 import platform
 import re
@@ -13,7 +13,7 @@ from unshortcut.files import write_json
 
 RESULT_FILE = "result.json"
 _ABSOLUTE = re.compile(r"(?<![\w.~:/-])~?/[^\s'\",;:]+")
-"""Absolute paths in a message; a URL has a colon before its slashes."""
+"""Absolute paths in a message; in a URL, a colon precedes the slashes."""
 _PACKAGES = ("torch", "torchvision", "timm", "lightning", "numpy", "opencv-python-headless")
 
 
@@ -26,7 +26,7 @@ def write_result(
     data: str | None = None,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """Write a result: no host name and no absolute path, so it can be shown to anyone."""
+    """Write a result, without host names and absolute paths, so that it can be published."""
     result = {
         "command": command,
         "version": package_version(),
@@ -41,12 +41,12 @@ def write_result(
 
 
 def public_name(spec: str) -> str:
-    """A data or model spec without the folders that only its owner knows."""
+    """A data or model spec without the user's private folders."""
     return Path(spec).name if Path(spec).is_absolute() or spec.startswith(("..", "~")) else spec
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of which none is another's: a number after those that repeat, `a`, `a (2)`."""
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Make names unique by a number after those that repeat: `a`, `a (2)`."""
     found: list[str] = []
     for name in names:
         chosen, number = name, 1
@@ -58,7 +58,7 @@ def told_apart(names: Sequence[str]) -> list[str]:
 
 
 def public_text(text: str) -> str:
-    """A message without the folders that only its owner knows."""
+    """A message without the user's private folders."""
     return _ABSOLUTE.sub(lambda path: Path(path[0]).name or path[0], text)
 
 
@@ -72,7 +72,7 @@ def package_version() -> str:
 
 @cache
 def commit() -> str | None:
-    """The commit of the source tree that runs, with `+` where it has changes; None outside one."""
+    """The commit of the source tree, with `+` for local changes; None outside a repository."""
     folder = Path(__file__).parent
     if not (folder.parent.parent / ".git").exists():
         return None
@@ -90,7 +90,7 @@ def commit() -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what results depend on."""
+    """Versions of Python and of the packages that results depend on."""
     found = {"python": platform.python_version(), "unshortcut": package_version()}
     for package in _PACKAGES:
         try:

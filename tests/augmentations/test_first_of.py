@@ -9,11 +9,15 @@ import pytest
 
 from unshortcut.augmentations.augmentation import Pipeline, make_augmentation
 from unshortcut.augmentations.torchvision import AsTransform
+from unshortcut.data.copies import ImageWithCopies
 from unshortcut.data.source import ArrayImage, BadImageError
+from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
 from unshortcut.recipes.load import load_recipe
+from unshortcut.training.plan_copies import plan_copies
 from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transforms.augmented import Augmented
+from unshortcut.views.transforms.textured import Textured
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (40, 48, 3), dtype=np.uint8)
 BLUR = {"name": "gaussian_blur", "p": 0.5}
@@ -57,6 +61,11 @@ def save(path: Path, array: np.ndarray) -> None:
     PIL.Image.fromarray(array).save(path)
 
 
+def picture(identity: str, plan: ViewPlan) -> ImageWithCopies:
+    """The picture as the training data give it: with the copies that the plan reads."""
+    return ImageWithCopies(ArrayImage(PICTURE), identity, plan_copies(plan).same_size)
+
+
 def test_a_view_from_the_copy_gets_the_draws_that_one_of_the_image_would_get(
     tmp_path: Path,
 ) -> None:
@@ -67,8 +76,8 @@ def test_a_view_from_the_copy_gets_the_draws_that_one_of_the_image_would_get(
         entries = [crop, {"name": "from_copy", "path": str(tmp_path / "copy"), "p": p}]
         augmentations = [make_augmentation(e.pop("name"), e) for e in map(dict, entries)]
         plan = ViewPlan({"query": Augmented(), "key": Augmented()}, augmentations)
-        assert plan.copies() == (str(tmp_path / "copy"),)
-        return plan(ArrayImage(PICTURE), "train/1.png", 0, 0, 0)
+        assert list(plan_copies(plan).same_size) == [str(tmp_path / "copy")]
+        return plan(picture("train/1.png", plan), 0, 0, 0)
 
     image, copy, mixed = views(0.0), views(1.0), views(0.5)
     for name in ("query", "key"):
@@ -82,7 +91,8 @@ def test_a_copy_is_an_alternative_to_blur(tmp_path: Path) -> None:
     entries = [{"name": "from_copy", "path": str(tmp_path), "p": 0.5}, {**BLUR, "p": 1.0}]
     either = make_augmentation("first_of", {"augmentations": entries})
     plan = ViewPlan({"query": Augmented()}, [either])
-    means = [plan(ArrayImage(PICTURE), "1.png", 0, epoch, 0)["query"].mean() for epoch in range(60)]
+    image = picture("1.png", plan)
+    means = [plan(image, 0, epoch, 0)["query"].mean() for epoch in range(60)]
     assert {mean == 0 for mean in means} == {True, False}
     assert 15 < sum(mean == 0 for mean in means) < 45
 
@@ -93,7 +103,36 @@ def test_a_copy_of_another_size_is_a_bad_image(tmp_path: Path) -> None:
         {"query": Augmented()}, [make_augmentation("from_copy", {"path": str(tmp_path), "p": 1})]
     )
     with pytest.raises(BadImageError, match="its copy is 48 × 20 pixels, it is 48 × 40"):
-        plan(ArrayImage(PICTURE), "1.png", 0, 0, 0)
+        plan(picture("1.png", plan), 0, 0, 0)
+
+
+def test_images_without_copies_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    copied = make_augmentation("from_copy", {"path": str(tmp_path / "copy"), "p": 1})
+    plan = ViewPlan({"query": Augmented()}, [copied])
+    with pytest.raises(UsageError, match=r"these images have no copies; .*plan_copies"):
+        plan(ArrayImage(PICTURE), 0, 0, 0)
+
+
+def test_copies_are_found_inside_alternatives_and_in_every_view(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+
+    def copied(name: str) -> dict[str, object]:
+        return {"name": "from_copy", "path": str(tmp_path / name)}
+
+    inner = {"name": "first_of", "augmentations": [copied("a"), BLUR]}
+    nested = make_augmentation("first_of", {"augmentations": [inner]})
+    own = make_augmentation("from_copy", {"path": str(tmp_path / "b")})
+    transforms = {
+        "query": Augmented(),
+        "key": Augmented(),
+        "negative": Textured(copy=str(tmp_path / "c")),
+    }
+    found = plan_copies(ViewPlan(transforms, [nested], {"key": [own]}))
+    assert list(found.same_size) == [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert list(found.any_size) == [str(tmp_path / "c")]
+    assert len(plan_copies(ViewPlan({"query": Textured()}, []))) == 0
 
 
 def test_other_peoples_pipelines_have_no_copies_to_read(tmp_path: Path) -> None:

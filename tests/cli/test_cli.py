@@ -74,7 +74,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["probe", "timm:resnet18@random", "--data", "shapes", "--kind", "knnn"], "'knn'"),
         (["probe", "timm:resnet18@random", "--data", "shapes", "--mean", "1"], "three numbers"),
         (["export", "nowhere"], "no finished run"),
-        (["show", "moco-v2-shapes", "--data", "shapes", "--out", "x.txt"], "wants a picture"),
+        (["show", "moco-v2-shapes", "--data", "shapes", "--out", "x.txt"], "must be an image file"),
         (["embed", "timm:resnet18@random", "--data", "shapes", "--out", "x.csv"], ".npz"),
     ],
 )

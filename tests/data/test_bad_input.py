@@ -8,7 +8,7 @@ import pytest
 from tests.data.bad_folder import BadFolder, make_bad_folder
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.open import open_data
-from unshortcut.data.scan import good, scan
+from unshortcut.data.scan import readable, scan
 from unshortcut.data.source import Image
 from unshortcut.errors import UsageError
 
@@ -33,7 +33,7 @@ def test_the_scan_lists_exactly_the_bad_files_with_a_reason(folder: BadFolder) -
 
 def test_the_rest_loads_as_upright_rgb(folder: BadFolder) -> None:
     source = open_data(folder.root)
-    rest = good(source, scan(source, seed=0))
+    rest = readable(source, scan(source, seed=0))
     assert len(rest) == len(folder.sizes)
     for i in range(len(rest)):
         image = rest.image(i)
@@ -59,9 +59,7 @@ def test_too_few_good_ones_stop_before_training(tmp_path: Path) -> None:
         scan(open_data(bad.root), seed=0).check()
 
 
-def _center(
-    image: Image, identity: str, seed: int, epoch: int, index: int
-) -> dict[str, np.ndarray]:
+def _center(image: Image, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
     return {"view": np.ascontiguousarray(np.resize(image.pixels(), (8, 8, 3)))}
 
 

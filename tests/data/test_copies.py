@@ -8,7 +8,7 @@ import PIL.Image
 import pytest
 
 from tests.data.images import write_tar
-from unshortcut.data.copies import Copied, copy_name, doubled, open_copy
+from unshortcut.data.copies import CopiedSource, copy_name, open_copy, with_filtered_copy
 from unshortcut.data.joined import Joined
 from unshortcut.data.open import open_data
 from unshortcut.data.scan import scan
@@ -67,7 +67,7 @@ def test_the_copies_of_all_splits_are_found_in_the_order_of_the_originals(
         where = write_tar(tmp_path / "filtered.tar", COPY)
     for split, levels in {"train": [110, 120, 130], "val": [140]}.items():
         source = open_data(root, split=split)
-        copies = Copied(source, open_copy(str(where)))
+        copies = CopiedSource(source, open_copy(str(where)))
         found = [round(copies.image(i).pixels().mean()) for i in range(len(copies))]
         assert found == levels
         assert copies.classes == source.classes == ("a", "b")
@@ -81,19 +81,19 @@ def test_the_copies_of_shards_are_found_in_the_shard_of_the_same_name(tmp_path: 
             path = tmp_path / folder / f"s-{shard}.tar"
             write_tar(path, {f"x.{kind}": encoded(base + shard, kind), "x.cls": b"1"})
     source = open_data(str(tmp_path / "in" / "s-{0..1}.tar"))
-    copies = Copied(source, open_copy(str(tmp_path / "out" / "s-{0..1}.tar")))
+    copies = CopiedSource(source, open_copy(str(tmp_path / "out" / "s-{0..1}.tar")))
     assert [int(copies.image(i).pixels().max()) for i in range(2)] == [100, 101]
-    single = Copied(
+    single = CopiedSource(
         open_data(str(tmp_path / "in" / "s-1.tar")), open_copy(str(tmp_path / "out" / "s-1.tar"))
     )
     assert int(single.image(0).pixels().max()) == 101
 
 
-def test_a_doubled_source_has_the_images_then_the_copies_with_the_same_labels(
+def test_a_source_with_its_copy_has_the_images_then_the_copies_with_the_same_labels(
     tmp_path: Path,
 ) -> None:
     source = open_data(write(tmp_path / "photos", ORIGINAL))
-    both = doubled(source, str(write(tmp_path / "filtered", COPY)))
+    both = with_filtered_copy(source, str(write(tmp_path / "filtered", COPY)))
     assert source.labels is not None and both.labels is not None
     levels = [round(both.image(i).pixels().mean()) for i in range(len(both))]
     assert levels == [10, 20, 30, 110, 120, 130]
@@ -109,7 +109,7 @@ def test_a_missing_or_broken_copy_is_found_by_the_scan_with_a_reason(tmp_path: P
     copies = dict(COPY)
     del copies["train/a/2.bmp.png"]
     copies["train/b/3.jpg"] = b"\xff\xd8\xff broken"
-    both = doubled(source, str(write(tmp_path / "filtered", copies)))
+    both = with_filtered_copy(source, str(write(tmp_path / "filtered", copies)))
     report = scan(both, seed=0)
     assert report.bad_indices.tolist() == [4, 5]
     assert report.bad[0].reason == "it has no copy in filtered"
@@ -119,10 +119,10 @@ def test_a_missing_or_broken_copy_is_found_by_the_scan_with_a_reason(tmp_path: P
 def test_the_fingerprint_changes_with_the_copy(tmp_path: Path) -> None:
     source = open_data(write(tmp_path / "photos", ORIGINAL))
     root = write(tmp_path / "filtered", COPY)
-    before = doubled(source, str(root)).fingerprint()
-    assert before == doubled(source, str(root)).fingerprint() != source.fingerprint()
+    before = with_filtered_copy(source, str(root)).fingerprint()
+    assert before == with_filtered_copy(source, str(root)).fingerprint() != source.fingerprint()
     (root / "train/a/1.png").write_bytes(encoded(7, "BMP"))
-    assert doubled(source, str(root)).fingerprint() != before
+    assert with_filtered_copy(source, str(root)).fingerprint() != before
 
 
 def test_a_place_without_a_copy_is_refused(tmp_path: Path) -> None:

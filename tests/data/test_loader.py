@@ -43,7 +43,7 @@ class Numbers(ImageSource):
         return str(self.count)
 
 
-def noisy(image: Image, identity: str, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
+def noisy(image: Image, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
     rng = generator(seed, epoch, index)
     pixels = image.pixels()
     return {
@@ -52,7 +52,7 @@ def noisy(image: Image, identity: str, seed: int, epoch: int, index: int) -> dic
     }
 
 
-def plain(image: Image, identity: str, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
+def plain(image: Image, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
     return {"view": image.pixels()}
 
 
@@ -123,7 +123,7 @@ def test_a_batch_that_cannot_be_is_refused() -> None:
         check_batch(8, 9)
     with pytest.raises(UsageError, match="at least one image"):
         check_batch(8, 0)
-    with pytest.raises(UsageError, match="10 cannot be shared by 3 devices"):
+    with pytest.raises(UsageError, match="10 cannot be divided evenly among 3 devices"):
         EpochSampler(100, 10, seed=0, world=3)
 
 

@@ -17,7 +17,7 @@ IMAGES, BATCH, EPOCHS = 22, 4, 3
 BATCHES = IMAGES // BATCH
 
 
-def plain(image: Image, identity: str, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
+def plain(image: Image, seed: int, epoch: int, index: int) -> dict[str, np.ndarray]:
     return {"view": image.pixels()}
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from unshortcut.data.naming import by_short_name
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import Subset
-from unshortcut.result import told_apart
+from unshortcut.result import unique_names
 
 
 def test_data_are_called_by_their_split_or_the_last_part_of_their_path() -> None:
@@ -27,4 +27,4 @@ def test_shapes_are_called_by_their_split() -> None:
 def test_a_number_tells_apart_what_nothing_else_does() -> None:
     parts = [Subset(Shapes("test", count=8), np.arange(start, 8)) for start in (0, 4)]
     assert by_short_name(parts) == {"Subset": parts[0], "Subset (2)": parts[1]}
-    assert told_apart(["a (2)", "a", "a", "a"]) == ["a (2)", "a", "a (3)", "a (4)"]
+    assert unique_names(["a (2)", "a", "a", "a"]) == ["a (2)", "a", "a (3)", "a (4)"]

@@ -11,7 +11,7 @@ from tests.data.images import png, write_tree
 from unshortcut.data.encoded import HEADER_BYTES
 from unshortcut.data.failures import Failure, FailureLog
 from unshortcut.data.folder import FolderSource, open_folder
-from unshortcut.data.scan import good, scan
+from unshortcut.data.scan import readable, scan
 from unshortcut.data.source import Subset
 from unshortcut.errors import UsageError
 
@@ -31,7 +31,7 @@ def test_bad_headers_are_found_without_decoding_anything(tmp_path: Path) -> None
     assert all(failure.reason for failure in report.bad)
     assert seen[-1] == (153, 153)
     assert seen == sorted(seen)
-    rest = good(source, report)
+    rest = readable(source, report)
     assert len(rest) == 150
     assert not any(rest.identity(i).startswith("bad") for i in range(150))
 

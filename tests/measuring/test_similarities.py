@@ -160,9 +160,7 @@ def test_the_model_sees_what_training_would_show_it() -> None:
     made = [
         view.tobytes()
         for index in range(6)
-        for view in training(
-            source.image(index), source.identity(index), torch_seed(5, "similarity"), 0, index
-        ).values()
+        for view in training(source.image(index), torch_seed(5, "similarity"), 0, index).values()
     ]
     assert len(seen) == 4, "each kind of view is encoded once"
     assert shown == set(made) and len(shown) == 24

@@ -16,7 +16,7 @@ from unshortcut.errors import InterruptedRunError
 from unshortcut.methods.method import Method
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretraining import Run, pretrain
+from unshortcut.training.pretraining import PretrainingRun, pretrain
 
 SMALL = (
     "data.batch_size=32",
@@ -36,7 +36,7 @@ def small_run(
     *,
     source: ImageSource | None = None,
     resume: bool = False,
-) -> Run:
+) -> PretrainingRun:
     """Two epochs of three batches with a tiny encoder."""
     source = source or Shapes("train", size=32, count=96)
     return pretrain(recipe, source, out, sets=[*SMALL, *sets], resume=resume)

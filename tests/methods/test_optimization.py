@@ -11,32 +11,42 @@ from unshortcut.methods.optimization import (
     OptimizerSettings,
     ScheduleSettings,
     build_optimizer,
-    rate_factor,
-    set_rate,
+    lr_factor,
+    set_lr,
 )
 
 
 def test_moco_sets_its_cosine_once_an_epoch() -> None:
     schedule = ScheduleSettings(epochs=200, kind="cosine", per="epoch")
-    factors = [rate_factor(schedule, step, 10) for step in (0, 9, 10, 1000, 1999)]
+    factors = [lr_factor(schedule, step, 10) for step in (0, 9, 10, 1000, 1999)]
     expected = [0.5 * (1 + math.cos(math.pi * epoch / 200)) for epoch in (0, 0, 1, 100, 199)]
     assert factors == pytest.approx(expected)
 
 
 def test_steps_drop_at_milestones() -> None:
     schedule = ScheduleSettings(epochs=500, kind="step", milestones=[300, 400])
-    assert [rate_factor(schedule, e * 7, 7) for e in (0, 299, 300, 400)] == pytest.approx(
+    assert [lr_factor(schedule, e * 7, 7) for e in (0, 299, 300, 400)] == pytest.approx(
         [1, 1, 0.1, 0.01]
     )
 
 
 def test_warm_up_is_linear_and_then_the_cosine_runs_to_zero() -> None:
     schedule = ScheduleSettings(epochs=10, warmup_epochs=2)
-    assert rate_factor(schedule, 0, 100) == pytest.approx(0.005)
-    assert rate_factor(schedule, 100, 100) == pytest.approx(0.5)
-    assert rate_factor(schedule, 200, 100) == pytest.approx(1)
-    assert rate_factor(schedule, 600, 100) == pytest.approx(0.5)
-    assert rate_factor(schedule, 1000, 100) == pytest.approx(0)
+    assert lr_factor(schedule, 0, 100) == pytest.approx(0.005)
+    assert lr_factor(schedule, 100, 100) == pytest.approx(0.5)
+    assert lr_factor(schedule, 200, 100) == pytest.approx(1)
+    assert lr_factor(schedule, 600, 100) == pytest.approx(0.5)
+    assert lr_factor(schedule, 1000, 100) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("warmup", "expected"), [(3, [1 / 3, 2 / 3, 1]), (2.5, [0.4, 0.8, 1]), (0.5, [1])]
+)
+def test_warm_up_by_epoch_never_wastes_an_epoch(warmup: float, expected: list[float]) -> None:
+    schedule = ScheduleSettings(epochs=10, kind="constant", per="epoch", warmup_epochs=warmup)
+    for epoch, factor in enumerate([*expected, 1, 1]):
+        for step in (100 * epoch, 100 * epoch + 99):
+            assert lr_factor(schedule, step, 100) == pytest.approx(factor)
 
 
 @pytest.mark.parametrize("name", ["sgd", "adamw", "lars"])
@@ -52,7 +62,7 @@ def test_optimizers_by_name_train_and_follow_the_rate(name: str) -> None:
     }
     assert decays[id(module[0].weight)] == 0.5
     assert decays[id(module[0].bias)] == decays[id(module[1].weight)] == 0
-    set_rate(optimizer, 0.25)
+    set_lr(optimizer, 0.25)
     assert all(group["lr"] == pytest.approx(0.025) for group in optimizer.param_groups)
     before = module[0].weight.detach().clone()
     module(torch.randn(8, 3)).square().sum().backward()

@@ -17,7 +17,7 @@ from unshortcut.reproduction.claims.looc_color import LoocColor
 from unshortcut.reproduction.measures.spaces import SpacesMeasure
 from unshortcut.reproduction.measures.tasks import FactorsMeasure
 from unshortcut.reproduction.training_job import TrainingJob
-from unshortcut.training import stopping
+from unshortcut.training import safeguards
 from unshortcut.training.pretraining import pretrain
 
 
@@ -71,16 +71,16 @@ def test_an_interrupted_experiment_goes_on_to_the_same_weights(
 
     stop_at = 7  # batches of both trainings: in the second epoch of the second one
     seen = 0
-    ends = stopping.StopGracefully.on_train_batch_end
+    ends = safeguards.StepExchange.on_train_batch_end
 
     def interrupt(self: Any, *arguments: Any) -> None:
         nonlocal seen
         seen += 1
         if seen == stop_at:
-            self.received = 2
+            self.checkpointing.signals.received = 2
         ends(self, *arguments)
 
-    monkeypatch.setattr(stopping.StopGracefully, "on_train_batch_end", interrupt)
+    monkeypatch.setattr(safeguards.StepExchange, "on_train_batch_end", interrupt)
     with pytest.raises(InterruptedRunError, match=r"training 2 of 2.*the same command continues"):
         run(tmp_path / "part")
     done = list((tmp_path / "part" / "trainings").rglob(WEIGHTS_FILE))

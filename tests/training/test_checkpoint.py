@@ -49,7 +49,7 @@ def test_a_hostile_pickle_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for number, write in enumerate((torch.save, lambda o, p: Path(p).write_bytes(pickle.dumps(o)))):
         path = tmp_path / f"{number}.ckpt"
         write({"state_dict": Hostile()}, path)
-        with pytest.raises(UsageError, match="no checkpoint that is safe to load"):
+        with pytest.raises(UsageError, match="not a checkpoint that is safe to load"):
             load_checkpoint(path)
     assert not Path("hostile-was-here").exists()
 
@@ -58,5 +58,5 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.ckpt"
     WholeFileIO().save_checkpoint({"weights": torch.zeros(1000)}, path)
     path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(UsageError, match="no checkpoint"):
+    with pytest.raises(UsageError, match="not a checkpoint"):
         load_checkpoint(path)

@@ -44,8 +44,8 @@ def test_a_run_folder_explains_itself(tmp_path: Path) -> None:
     }  # fmt: skip
     recipe = load_recipe(out / "recipe.yaml")
     assert recipe.schedule.epochs == 2 and recipe.encoder == TINY
-    about = json.loads((out / "run.json").read_text())
-    assert about["images"] == 96 and about["versions"]["torch"]
+    metadata = json.loads((out / "run.json").read_text())
+    assert metadata["num_images"] == 96 and metadata["versions"]["torch"]
     entries = read_log(out / "log.jsonl")
     assert [e["step"] for e in entries if "loss" in e] == [1, 2, 3, 4, 5, 6]
     assert [e["epoch"] for e in entries if "knn" in e] == [1, 2]
@@ -229,7 +229,7 @@ def test_weights_that_are_not_finite_are_not_saved(
     assert all(bool(value.isfinite().all()) for value in state.values())
 
 
-def test_spread_is_one_on_the_sphere_and_zero_at_a_point() -> None:
+def test_embedding_std_is_one_on_the_sphere_and_zero_at_a_point() -> None:
     rows = torch.nn.functional.normalize(torch.randn(4000, 32), dim=1)
     assert embedding_std(rows) == pytest.approx(1, abs=0.05)
     assert embedding_std(rows[:1].expand(10, 32)) == pytest.approx(0, abs=1e-6)

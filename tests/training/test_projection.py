@@ -51,7 +51,7 @@ def test_other_weights_have_another_fingerprint(run: Path, tmp_path: Path) -> No
 
 def test_what_has_no_embedding_is_said(run: Path, tmp_path: Path) -> None:
     assert is_run(run) and not is_run(tmp_path) and not is_run("timm:resnet18")
-    with pytest.raises(UsageError, match="is no run of unshortcut"):
+    with pytest.raises(UsageError, match="is not a run of unshortcut"):
         load_projection(tmp_path)
     other = shutil.copytree(run, tmp_path / "other")
     recipe = other / "recipe.yaml"

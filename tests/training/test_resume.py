@@ -117,7 +117,7 @@ def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
     _, said = process.communicate(timeout=120)
     assert process.returncode == 128 + number
     assert "Traceback" not in said
-    assert "Go on with: unshortcut pretrain" in said and "--resume" in said
+    assert "To continue: unshortcut pretrain" in said and "--resume" in said
     assert load_checkpoint(RunFolder(out).checkpoint)["global_step"] >= 3
 
 
@@ -143,7 +143,7 @@ def test_changed_data_are_refused(images: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     pretrain(TINY_RECIPE, images, out, sets=["schedule.epochs=1"])
     (images / "0000.png").unlink()
-    with pytest.raises(UsageError, match="data are not those of the run"):
+    with pytest.raises(UsageError, match="data differ from those of the run"):
         pretrain(TINY_RECIPE, images, out, sets=["schedule.epochs=1"], resume=True)
 
 
@@ -158,15 +158,36 @@ def test_differences_name_the_keys_and_leave_out_what_is_harmless() -> None:
     }
 
 
-def test_resuming_what_is_no_run_and_starting_where_one_is_are_refused(
+def test_resuming_other_files_and_starting_where_a_run_is_are_refused(
     images: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="holds no run to resume"):
-        pretrain(TINY_RECIPE, images, tmp_path / "nowhere", resume=True)
-    assert not (tmp_path / "nowhere").exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="holds no run to resume, but other files"):
+        pretrain(TINY_RECIPE, images, tmp_path / "other", resume=True)
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
     pretrain(TINY_RECIPE, images, tmp_path / "run", sets=["schedule.epochs=1"])
-    with pytest.raises(UsageError, match="holds a run already; go on with --resume"):
+    with pytest.raises(UsageError, match="already holds a run; continue it with --resume"):
         pretrain(TINY_RECIPE, images, tmp_path / "run", sets=["schedule.epochs=1"])
+
+
+@pytest.mark.parametrize(
+    "left",
+    [None, (), ("README.txt", "run.json"), (".README.txt.partial",), (".recipe.yaml.partial",)],
+)
+def test_resuming_where_nothing_was_written_yet_starts_the_run(
+    images: Path, tmp_path: Path, left: tuple[str, ...] | None
+) -> None:
+    """No folder, an empty one, or what a run leaves that was killed in its first moments."""
+    out = tmp_path / "run"
+    if left is not None:
+        out.mkdir()
+        for name in left:
+            (out / name).write_text("cut off")
+    assert RunFolder(out).check(resume=True) is False
+    if left in (None, ("README.txt", "run.json")):
+        run = pretrain(TINY_RECIPE, images, out, sets=["schedule.epochs=1"], resume=True)
+        assert run.metrics["loss"] > 0 and RunFolder(out).check(resume=True) is True
 
 
 def test_init_is_not_forgotten_by_a_run_that_has_no_checkpoint_yet(
@@ -177,7 +198,7 @@ def test_init_is_not_forgotten_by_a_run_that_has_no_checkpoint_yet(
     sets = ["schedule.epochs=1"]
     pretrain(TINY_RECIPE, images, out, sets=sets, init=first.folder)
     RunFolder(out).checkpoint.unlink()
-    with pytest.raises(UsageError, match="began with --init first; say so again"):
+    with pytest.raises(UsageError, match="started with --init first; give it again"):
         pretrain(TINY_RECIPE, images, out, sets=sets, resume=True)
     pretrain(TINY_RECIPE, images, out, sets=sets, resume=True, init=first.folder)
 

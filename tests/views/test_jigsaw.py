@@ -51,8 +51,8 @@ def test_a_plan_makes_it_of_augmentations_of_its_own_by_key() -> None:
     larger = [make_augmentation("random_resized_crop", {"size": 51, "scale": (0.6, 1.0)})]
     plan = ViewPlan({"query": Augmented(), "jigsaw": Jigsaw()}, crop, {"jigsaw": larger})
     image = ArrayImage(places(90, 120))
-    views = plan(image, "a", 0, 1, 2)
+    views = plan(image, 0, 1, 2)
     assert views["query"].shape == (24, 24, 3)
     assert views["jigsaw"].shape == (39, 39, 3)  # cells of 17, pieces of 13
-    assert np.array_equal(views["jigsaw"], plan(image, "a", 0, 1, 2)["jigsaw"])
-    assert not np.array_equal(views["jigsaw"], plan(image, "a", 0, 2, 2)["jigsaw"])
+    assert np.array_equal(views["jigsaw"], plan(image, 0, 1, 2)["jigsaw"])
+    assert not np.array_equal(views["jigsaw"], plan(image, 0, 2, 2)["jigsaw"])

@@ -44,7 +44,7 @@ def leave_one_out(augmentations: tuple[Augmentation, ...] = ALL) -> ViewPlan:
 
 
 def draws(plan: ViewPlan, index: int) -> dict[str, list[Any]]:
-    context = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+    context = ViewContext(ArrayImage(PICTURE), (3, 0, index), plan.pipelines)
     for name, transform in plan.transforms.items():
         rng = context.generator(name)
         context.sampled[name] = transform.sample(context, plan.pipelines[name], rng)
@@ -74,7 +74,7 @@ def test_what_is_not_shared_is_drawn_as_if_nothing_were() -> None:
     for index in range(20):
         drawn = draws(plan, index)
         for space, shared in SPACES.items():
-            context = ViewContext(ArrayImage(PICTURE), "a.png", (3, 0, index), plan.pipelines)
+            context = ViewContext(ArrayImage(PICTURE), (3, 0, index), plan.pipelines)
             alone = Pipeline(ALL).sample(context.generator(f"key_{space}"), 40, 56)
             for place, augmentation in enumerate(ALL):
                 if augmentation.name not in shared:
@@ -92,7 +92,7 @@ def test_angles_of_query_and_independent_key_are_uncorrelated() -> None:
 def test_the_maker_tells_which_draws_are_equal_by_accident() -> None:
     plan = leave_one_out()
     for index in range(20):
-        made = plan(ArrayImage(PICTURE), "a.png", 3, 0, index)
+        made = plan(ArrayImage(PICTURE), 3, 0, index)
         drawn = draws(plan, index)
         for key in ("key", "key_rotation", "key_color"):
             for space, told in zip(SPACES.values(), made.metadata[key], strict=True):
@@ -114,7 +114,7 @@ def test_the_pixels_of_views_that_share_everything_are_equal_to_the_bit() -> Non
     shares = tuple(augmentation.name for augmentation in ALL)
     plan = ViewPlan({"query": Augmented(), "key": Sharing(shares=shares)}, ALL)
     for index in range(5):
-        made = plan(ArrayImage(PICTURE), "a.png", 0, 0, index)
+        made = plan(ArrayImage(PICTURE), 0, 0, index)
         assert np.array_equal(made["query"], made["key"])
 
 
@@ -126,7 +126,7 @@ def test_an_image_is_decoded_once_and_a_shared_crop_is_cut_once() -> None:
         patch.object(RandomResizedCrop, "apply", autospec=True) as cut,
     ):
         cut.side_effect = lambda crop, picture, params: picture[:24, :24]
-        plan(image, "a.png", 0, 0, 0)
+        plan(image, 0, 0, 0)
     assert pixels.call_count == 1
     assert cut.call_count == len(plan.transforms) - 1  # `key_crop` has the query's
 
@@ -134,7 +134,7 @@ def test_an_image_is_decoded_once_and_a_shared_crop_is_cut_once() -> None:
 def test_what_is_done_once_gives_the_same_pixels() -> None:
     plan = leave_one_out()
     for index in range(5):
-        made = plan(ArrayImage(PICTURE), "a.png", 3, 0, index)
+        made = plan(ArrayImage(PICTURE), 3, 0, index)
         drawn = draws(plan, index)
         for name, view in made.items():
             assert np.array_equal(view, Pipeline(ALL).apply(PICTURE, drawn[name])), name
@@ -165,9 +165,7 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
     with pytest.raises(UsageError, match="cannot share 'random_resized_crop'"):
         ViewPlan(crop_alone, turn_first)
     both = Sharing(shares=("random_resized_crop", "rotation"))
-    made = ViewPlan({"query": Augmented(), "key": both}, turn_first)(
-        ArrayImage(PICTURE), "a.png", 0, 0, 0
-    )
+    made = ViewPlan({"query": Augmented(), "key": both}, turn_first)(ArrayImage(PICTURE), 0, 0, 0)
     assert np.array_equal(made["query"], made["key"])
     ViewPlan(crop_alone, (CROP, ROTATION, GRAY))
 
@@ -178,7 +176,7 @@ def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
         (Sharing(shares=("rotatoin",)), {}, "rotatoin.*'rotation'"),
         (Sharing(compares=(("blur",),)), {}, "blur"),
         (Lacking(lacks=("color",)), {}, "color"),
-        (Lacking(lacks=("random_resized_crop",)), {}, "cannot do without 'random_resized_crop'"),
+        (Lacking(lacks=("random_resized_crop",)), {}, "cannot leave out 'random_resized_crop'"),
         (Sharing(shares=("grayscale",)), {"key": [CROP, make_augmentation("grayscale", {"p": 1})]},
          "overrides"),
     ],

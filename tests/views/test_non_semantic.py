@@ -7,9 +7,11 @@ import pytest
 from PIL import Image as PillowImage
 
 from unshortcut.augmentations.augmentation import make_augmentation
+from unshortcut.data.copies import ImageWithCopies
 from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError
 from unshortcut.imaging.synthesis import synthesize_texture
+from unshortcut.training.plan_copies import plan_copies
 from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms import textured
@@ -29,7 +31,12 @@ def plan(negative: ViewTransform) -> ViewPlan:
 
 
 def views(negative: ViewTransform, index: int = 0) -> dict[str, np.ndarray]:
-    return plan(negative)(ArrayImage(PICTURE), "a.png", 0, 0, index)
+    made = plan(negative)
+    return made(with_copies(PICTURE, made), 0, 0, index)
+
+
+def with_copies(pixels: np.ndarray, plan: ViewPlan) -> ImageWithCopies:
+    return ImageWithCopies(ArrayImage(pixels), "a.png", plan_copies(plan).any_size)
 
 
 def places(patch: np.ndarray, image: np.ndarray) -> list[tuple[int, int]]:
@@ -67,9 +74,9 @@ def test_tiles_of_the_image_are_patches_of_it_and_of_nothing_later() -> None:
 
 def test_every_image_and_every_negative_has_tiles_of_its_own() -> None:
     transforms = {"query": Augmented(), "a": TiledView(), "b": TiledView()}
-    both = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
+    both = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), 0, 0, 0)
     assert not np.array_equal(both["a"], both["b"])
-    again = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), "a.png", 0, 0, 0)
+    again = ViewPlan(transforms, (CROP,))(ArrayImage(PICTURE), 0, 0, 0)
     assert np.array_equal(both["a"], again["a"])
 
 
@@ -94,10 +101,10 @@ class TestTextured:
     ) -> None:
         gray = np.full((50, 50, 3), 128, np.uint8)
         PillowImage.fromarray(gray).save(tmp_path / "a.png")
-        flat = ArrayImage(np.full_like(PICTURE, 128))
         transforms = plan(Textured(copy=str(tmp_path)))
+        flat = with_copies(np.full_like(PICTURE, 128), transforms)
         for index in range(5):
-            made = transforms(flat, "a.png", 0, 0, index)
+            made = transforms(flat, 0, 0, index)
             # A gray photograph and a gray texture: only the color draws can differ.
             assert np.array_equal(made["negative"], made["query"])
 
@@ -108,7 +115,7 @@ class TestTextured:
             {"query": Augmented(), "negative": Textured()},
             (make_augmentation("random_resized_crop", {"size": 32, "scale": [1, 1]}),),
         )
-        made = transforms(ArrayImage(stripes), "a.png", 0, 0, 0)
+        made = transforms(ArrayImage(stripes), 0, 0, 0)
         columns = made["negative"].astype(float)
         assert columns.std(axis=1).mean() > 3 * columns.std(axis=0).mean()
         assert not np.array_equal(made["negative"], made["query"])
@@ -128,10 +135,6 @@ class TestTextured:
         monkeypatch.setattr(textured, "synthesize_texture", noted)
         views(Textured(patch=patch))
         assert sides == [side]
-
-    def test_the_plan_knows_the_copies_that_it_reads(self, tmp_path: Path) -> None:
-        assert plan(Textured(copy=str(tmp_path))).beside() == (str(tmp_path),)
-        assert plan(Textured()).beside() == ()
 
 
 def test_a_view_without_augmentations_of_its_own_cannot_be_given_others() -> None:

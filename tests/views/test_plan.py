@@ -37,19 +37,19 @@ class CountingImage(ArrayImage):
 
 def test_the_same_key_gives_the_same_views_and_any_other_key_others() -> None:
     image = ArrayImage(PICTURE)
-    first = PLAN(image, "a", 0, 3, 5)
-    again = PLAN(image, "a", 0, 3, 5)
+    first = PLAN(image, 0, 3, 5)
+    again = PLAN(image, 0, 3, 5)
     assert list(first) == ["query", "key"]
     assert all(np.array_equal(first[name], again[name]) for name in first)
     assert not np.array_equal(first["query"], first["key"])
     for key in ((1, 3, 5), (0, 4, 5), (0, 3, 6)):
-        assert not np.array_equal(PLAN(image, "a", *key)["query"], first["query"])
+        assert not np.array_equal(PLAN(image, *key)["query"], first["query"])
 
 
 def test_the_image_is_decoded_once_at_the_size_that_the_largest_need_allows() -> None:
     image = CountingImage(np.repeat(np.repeat(PICTURE, 20, 0), 20, 1))
     object.__setattr__(image, "asked", [])
-    PLAN(image, "a", 0, 0, 0)
+    PLAN(image, 0, 0, 0)
     (shrink,) = image.asked
     crop = PLAN.pipelines["query"].augmentations[0]
     needs = [
@@ -95,7 +95,7 @@ def test_makers_can_share_draws_and_derive_views_without_any_change_to_the_plan(
         {"query": Augmented(), "twin": SharedDraws("query"), "half": Derived("query")},
         PLAN.pipelines["query"].augmentations,
     )
-    views = plan(ArrayImage(PICTURE), "a", 0, 0, 0)
+    views = plan(ArrayImage(PICTURE), 0, 0, 0)
     assert np.array_equal(views["query"], views["twin"])
     assert np.array_equal(views["half"], views["query"] // 2)
 
@@ -106,7 +106,7 @@ def test_a_view_can_have_augmentations_of_its_own() -> None:
         [make_augmentation("resize", {"size": (8, 8)})],
         {"key": [make_augmentation("resize", {"size": (16, 16)})]},
     )
-    views = plan(ArrayImage(PICTURE), "a", 0, 0, 0)
+    views = plan(ArrayImage(PICTURE), 0, 0, 0)
     assert (views["query"].shape, views["key"].shape) == ((8, 8, 3), (16, 16, 3))
     with pytest.raises(UsageError, match=r"unknown view in views.overrides 'kee'"):
         ViewPlan({"key": Augmented()}, [], {"kee": []})

@@ -1,12 +1,13 @@
-"""The base of augmentations, which sample parameters in one step and apply them in another.
+"""The interface of augmentations: parameters are sampled first and applied afterwards.
 
-The two steps are separate because leave-one-out views share sampled parameters between views.
+Sampling and applying are separate because views may share sampled parameters.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,17 +16,17 @@ from unshortcut.parts import PartOf
 
 
 class Augmentation(ABC):
-    """A class whose fields are its settings (see `parts.settings`), found by its `name`."""
+    """A frozen dataclass whose fields are its settings; recipes refer to it by its `name`."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Any:
-        """Sample parameters for an image of height × width; None leaves the image unchanged."""
+        """Sample parameters for an image of height × width; None leaves the image as it is."""
 
     @abstractmethod
     def apply(self, image: ImageArray, params: Any) -> ImageArray:
-        """Apply sampled parameters to a uint8 (h, w, 3) image without changing the input."""
+        """Apply sampled parameters to a uint8 (h, w, 3) image, which is never changed in place."""
 
     def output_size(self, params: Any, height: int, width: int) -> tuple[int, int]:
         """Height and width of the image that `apply` returns."""
@@ -34,21 +35,10 @@ class Augmentation(ABC):
     def shrink(self, params: Any) -> float:
         """The factor by which the input of `apply` may be smaller than the full image.
 
-        Only the first augmentation of a pipeline is asked. If it returns more than 1, its `apply`
-        must accept an image that was decoded at a smaller size than `sample` was given.
+        Only the first augmentation of a pipeline is asked. One that returns more than 1 accepts
+        an array in `apply` that is smaller than the size its parameters were sampled for.
         """
         return 1.0
-
-    def copy(self, params: Any) -> str | None:
-        """The copy of the data set that the view is to be made from, None for the image itself.
-
-        It holds for the whole pipeline: the augmentations before this one see the copy too.
-        """
-        return None
-
-    def copies(self) -> tuple[str, ...]:
-        """Every copy that `copy` may answer with."""
-        return ()
 
 
 AUGMENTATIONS = PartOf("unshortcut.augmentations", Augmentation, "augmentation")
@@ -57,13 +47,41 @@ AnyAugmentation = Annotated[Augmentation, AUGMENTATIONS]
 
 
 def make_augmentation(name: str, settings: dict[str, Any]) -> Augmentation:
-    """An augmentation by name, with validated settings."""
+    """Create an augmentation by name, with validated settings."""
     made: Augmentation = AUGMENTATIONS.build({"name": name, **settings})
     return made
 
 
+@dataclass(frozen=True)
+class UseVariant:
+    """Sampled parameters that ask for the whole view to be made from a variant of the image."""
+
+    name: str
+
+
+class Choice(NamedTuple):
+    """Sampled parameters that choose one of several augmentations."""
+
+    chosen: int
+    params: Any
+
+
+def requested_variant(sampled: Any) -> str | None:
+    """The variant that sampled parameters ask for, None for the image itself.
+
+    `sampled` are the parameters of an augmentation or of a pipeline.
+    """
+    if isinstance(sampled, UseVariant):
+        return sampled.name
+    if isinstance(sampled, Choice):
+        return requested_variant(sampled.params)
+    if isinstance(sampled, list):
+        return next((name for name in map(requested_variant, sampled) if name is not None), None)
+    return None
+
+
 class Pipeline:
-    """Augmentations in order; sampled parameters are a list with one entry per augmentation."""
+    """Augmentations in order; its sampled parameters are a list, one entry per augmentation."""
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
         self.augmentations = tuple(augmentations)
@@ -75,9 +93,10 @@ class Pipeline:
         width: int,
         given: Mapping[int, Any] = MappingProxyType({}),
     ) -> list[Any]:
-        """Sample parameters for an image of height × width; `given` replaces some, by index.
+        """Sample parameters for an image of height × width.
 
-        All are sampled nevertheless, so that `given` has no influence on the other parameters.
+        `given` replaces the parameters of single augmentations, by index. Those are sampled all
+        the same, so that the other augmentations get the same parameters with and without it.
         """
         sampled = []
         for index, augmentation in enumerate(self.augmentations):
@@ -88,17 +107,12 @@ class Pipeline:
         return sampled
 
     def indices(self, name: str) -> list[int]:
-        """The indices of the augmentations with a name."""
+        """Indices of the augmentations with a name."""
         return [index for index, one in enumerate(self.augmentations) if one.name == name]
 
     def shrink(self, sampled: Sequence[Any]) -> float:
-        """The factor by which the image may be decoded smaller than it is, given the parameters."""
+        """How many times smaller than the full image the image may be decoded."""
         return self.augmentations[0].shrink(sampled[0]) if self.augmentations else 1.0
-
-    def copy(self, sampled: Sequence[Any]) -> str | None:
-        """The copy of the data set that these sampled ask for, None for the image itself."""
-        asked = (a.copy(params) for a, params in zip(self.augmentations, sampled, strict=True))
-        return next((copy for copy in asked if copy is not None), None)
 
     def apply(self, image: ImageArray, sampled: Sequence[Any]) -> ImageArray:
         for augmentation, params in zip(self.augmentations, sampled, strict=True):

@@ -1,4 +1,4 @@
-"""Any augmentation of this package as a transform of torchvision v2."""
+"""Augmentations as torchvision-v2 transforms, for use in other pipelines."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,16 +11,16 @@ from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations.augmentation import Augmentation, Pipeline
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline, requested_variant
 from unshortcut.randomness import Key, generator
 
 
 class AsTransform(v2.Transform):
     """Applies an augmentation or a pipeline to PIL images and uint8 tensors (..., 3, H, W).
 
-    As in torchvision's own transforms, all images of one call get the same sampled parameters, and
-    other inputs (a label, a name) are returned unchanged. Sampling depends on torch's random state,
-    so seeding torch and its workers has the usual effect; in `keyed` it depends on a key instead.
+    As with torchvision's own transforms, all images of one call get the same parameters, and other
+    inputs (a label, a name) pass through. Sampling follows torch's random state, so seeding torch
+    and its workers works as usual; `keyed` samples by a key instead.
 
     >>> crop = AsTransform(make_augmentation("random_resized_crop", {"size": 96}))
     >>> view = v2.Compose([crop, v2.RandomErasing()])(tensor)
@@ -35,7 +35,7 @@ class AsTransform(v2.Transform):
         return self._apply(inputs[0] if len(inputs) == 1 else inputs, generator(seed))
 
     def keyed(self, inputs: Any, *key: Key) -> Any:
-        """Transform with the randomness of a key, e.g. `keyed(image, seed, epoch, index)`."""
+        """Sample by a key, e.g. `transform.keyed(image, seed, epoch, index)`."""
         return self._apply(inputs, generator(*key))
 
     def extra_repr(self) -> str:
@@ -44,19 +44,19 @@ class AsTransform(v2.Transform):
     def _apply(self, inputs: Any, rng: np.random.Generator) -> Any:
         leaves, structure = pytree.tree_flatten(inputs)
         size: tuple[int, int] | None = None
-        params: Any = None
+        sampled: Any = None
         for index, leaf in enumerate(leaves):
             if not _is_image(leaf):
                 continue
             arrays, back = _to_arrays(leaf)
             if size is None:
                 size = arrays.shape[1], arrays.shape[2]
-                params = self.augmentation.sample(rng, *size)
-                if self.augmentation.copy(params) is not None:
+                sampled = self.augmentation.sample(rng, *size)
+                if requested_variant(sampled) is not None:
                     raise ValueError("a copy of a data set can be read in a view plan only")
             elif size != arrays.shape[1:3]:
                 raise ValueError("the images of one call must have one size")
-            leaves[index] = back(np.stack([self.augmentation.apply(a, params) for a in arrays]))
+            leaves[index] = back(np.stack([self.augmentation.apply(a, sampled) for a in arrays]))
         return pytree.tree_unflatten(leaves, structure)
 
 

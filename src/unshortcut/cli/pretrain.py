@@ -25,21 +25,27 @@ def command(
             "[default: the recipe's own]",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder.")] = Path(
-        "run"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="RUN", help="The run folder to write.")
+    ] = Path("run"),
     sets: SetOption = [],
     devices: Annotated[
-        int, typer.Option("--devices", min=1, help="Devices, or processes on a CPU.")
+        int, typer.Option("--devices", min=1, help="Number of devices, or of processes on a CPU.")
     ] = 1,
     init: Annotated[
         str | None,
         typer.Option(
-            "--init", metavar="MODEL", help="Start from these weights: a run or a .safetensors."
+            "--init",
+            metavar="MODEL",
+            help="Start from these weights: a run folder or a .safetensors file.",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out, to the same weights.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue the run in --out, to the same weights; start it if nothing is there.",
+        ),
     ] = False,
 ) -> None:
     """Pretrain an encoder on images, with or without labels.
@@ -48,11 +54,11 @@ def command(
     """
     from unshortcut.training.pretraining import pretrain
 
-    words = ["unshortcut", "pretrain", recipe, "--out", str(out)]
-    words += ["--data", data] if data else []
-    words += [word for change in sets for word in ("--set", change)]
-    words += ["--init", init] if init else []
-    words += ["--devices", str(devices)] if devices > 1 else []
+    again = ["unshortcut", "pretrain", recipe, "--out", str(out)]
+    again += ["--data", data] if data else []
+    again += [argument for change in sets for argument in ("--set", change)]
+    again += ["--init", init] if init else []
+    again += ["--devices", str(devices)] if devices > 1 else []
     run = pretrain(
         recipe,
         data,
@@ -61,12 +67,12 @@ def command(
         devices=devices,
         init=init,
         resume=resume,
-        command=shlex.join(words),
+        command=shlex.join(again),
     )
     if not run.metrics:
-        return  # another process of the same run reports
-    table = Table("figure", "value", title=f"run {out}")
+        return  # the first process of the run reports
+    table = Table("metric", "value", title=f"run {out}")
     for name, value in run.metrics.items():
         table.add_row(name, f"{value:.4g}")
     Console().print(table)
-    Console().print(f"The encoder lies in {out}; probe it with: unshortcut probe {out} --data DATA")
+    Console().print(f"The encoder is in {out}; probe it with: unshortcut probe {out} --data DATA")

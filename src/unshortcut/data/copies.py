@@ -1,6 +1,6 @@
-"""Copies of a data set, image by image: a copy is found by the identity of its original.
+"""Copies of a data set, such as a filtered one; an image's copy is found by the image's identity.
 
-`unshortcut filter` and `unshortcut texturize` write them, with the names that `copy_name` gives.
+`unshortcut filter` and `unshortcut texturize` write copies, with file names from `copy_name`.
 """
 
 import hashlib
@@ -8,24 +8,26 @@ import json
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data import tree
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import Names, check_header
 from unshortcut.data.folder import FolderSource, image_paths, read_file
 from unshortcut.data.joined import Joined
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
-from unshortcut.data.source import BadImageError, Image, ImageSource
+from unshortcut.data.source import BadImageError, Image, ImageSource, require_same_size
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tree
 from unshortcut.errors import UsageError
 
 MANIFEST = "unshortcut.json"
-"""The file in a copy that says how it was made."""
+"""Name of the file in a copy that records how it was made."""
 
 Format = Literal["jpeg", "png"]
 _ENDINGS: Mapping[Format, tuple[str, ...]] = {
@@ -35,7 +37,7 @@ _ENDINGS: Mapping[Format, tuple[str, ...]] = {
 
 
 def copy_name(name: str, kind: Format) -> str:
-    """What the copy of a file is called: as the file, with an ending added where it says another.
+    """The name of a file's copy: the file's own, plus an extension if the format differs.
 
     >>> copy_name("cat/1.JPG", "jpeg"), copy_name("cat/1.webp", "png")
     ('cat/1.JPG', 'cat/1.webp.png')
@@ -45,7 +47,7 @@ def copy_name(name: str, kind: Format) -> str:
 
 
 class Copy(ABC):
-    """The copy of a data set: the encoded images of it by the identity of their originals."""
+    """A copy of a data set: its encoded images by the identity of their originals."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -67,7 +69,7 @@ class Copy(ABC):
 
 
 class FolderCopy(Copy):
-    """A folder that mirrors the tree of the original; nothing of it is listed beforehand."""
+    """A folder with the original's tree of files; it is not listed in advance."""
 
     def read(self, identity: str, limit: int | None = None) -> bytes:
         for name in _candidates(identity):
@@ -82,18 +84,18 @@ class FolderCopy(Copy):
 
 
 class TarCopy(Copy):
-    """A tar file that mirrors the tree of the original."""
+    """A tar file with the original's tree of files."""
 
     def __init__(self, where: str, source: TarSource) -> None:
         super().__init__(where)
         self.source = source
-        self.places = _Places([source.identity(index) for index in range(len(source))])
+        self.index = _NameIndex([source.identity(i) for i in range(len(source))])
 
     def read(self, identity: str, limit: int | None = None) -> bytes:
         for name in _candidates(identity):
-            place = self.places.find(name)
-            if place is not None:
-                return self.source.read(place, limit)
+            index = self.index.find(name)
+            if index is not None:
+                return self.source.read(index, limit)
         raise self.missing()
 
     def fingerprint(self) -> str:
@@ -101,25 +103,25 @@ class TarCopy(Copy):
 
 
 class ShardsCopy(Copy):
-    """Shards with the names of the original's; a sample is found by its key."""
+    """Shards named like the original's; a sample is found by its key."""
 
     def __init__(self, where: str, source: TarSource) -> None:
         super().__init__(where)
         self.source = source
-        self.places = _Places([sample_key(source.identity(i)) for i in range(len(source))])
+        self.index = _NameIndex([sample_key(source.identity(i)) for i in range(len(source))])
 
     def read(self, identity: str, limit: int | None = None) -> bytes:
-        place = self.places.find(sample_key(identity))
-        if place is None:
+        index = self.index.find(sample_key(identity))
+        if index is None:
             raise self.missing()
-        return self.source.read(place, limit)
+        return self.source.read(index, limit)
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
 
 
-class _Places:
-    """Positions by name in a few bytes each, which forked workers share; a dict they would copy."""
+class _NameIndex:
+    """Indices by name in a few bytes each, in memory that forked workers share."""
 
     def __init__(self, names: Sequence[str]) -> None:
         order = sorted(range(len(names)), key=names.__getitem__)
@@ -127,17 +129,17 @@ class _Places:
         self._order = np.array(order, dtype=np.int64)
 
     def find(self, name: str) -> int | None:
-        place = bisect_left(self._names, name)
-        if place < len(self._names) and self._names[place] == name:
-            return int(self._order[place])
+        rank = bisect_left(self._names, name)
+        if rank < len(self._names) and self._names[rank] == name:
+            return int(self._order[rank])
         return None
 
 
 @lru_cache(maxsize=8)
 def open_copy(where: str) -> Copy:
-    """The copy at a place: a folder, a tar file of one, or shards. Raises `UsageError`."""
+    """Open a copy: a folder, a tar file of one, or shards. Raises `UsageError`."""
     if not where:
-        raise UsageError("a copy of the data set is asked for, and its path is not given")
+        raise UsageError("views are made from a copy of the data set, but its path is not given")
     path = Path(where).expanduser()
     if path.is_dir():
         _check_manifest(path)
@@ -147,25 +149,16 @@ def open_copy(where: str) -> Copy:
         _check_manifest(shards[0].parent)
         return ShardsCopy(where, open_shards(shards))
     if not path.is_file() or not is_tar(path):
-        raise UsageError(f"there is no copy of a data set at {where}: no folder, no tar file")
+        raise UsageError(
+            f"there is no copy of a data set at {where}: neither a folder nor a tar file"
+        )
     _check_manifest(path.parent)
     if holds_samples(path):
         return ShardsCopy(where, open_shards([path]))
     return TarCopy(where, open_tree(path))
 
 
-def open_beside(copy: Copy, identity: str, image: Image) -> Image:
-    """The copy of an image, which must have its size. Raises `BadImageError`."""
-    found = copy.image(identity)
-    if (found.height, found.width) != (image.height, image.width):
-        raise BadImageError(
-            f"its copy is {found.width} × {found.height} pixels, "
-            f"it is {image.width} × {image.height}"
-        )
-    return found
-
-
-class Copied(ImageSource):
+class CopiedSource(ImageSource):
     """The copies of a source's images, in its order and with its labels."""
 
     has_headers = True
@@ -193,35 +186,89 @@ class Copied(ImageSource):
         return hashlib.sha256(both.encode()).hexdigest()
 
 
-class CopiedAlike(Copied):
-    """The same, where a copy must have the size of its original."""
+class SameSizeCopies(CopiedSource):
+    """Copies that must have the size of their originals; another size is a `BadImageError`."""
 
     def image(self, index: int) -> Image:
-        return open_beside(self.copy, self.source.identity(index), self.source.image(index))
+        copy = super().image(index)
+        require_same_size(copy, self.source.image(index))
+        return copy
 
 
-def doubled(source: ImageSource, where: str) -> Joined:
-    """A source and its copy, as the papers double their data: first the images, then the copies."""
-    return Joined(source, Copied(source, open_copy(where)))
+def with_filtered_copy(source: ImageSource, where: str) -> Joined:
+    """The images of a source, followed by their copies."""
+    return Joined(source, CopiedSource(source, open_copy(where)))
+
+
+@dataclass(frozen=True)
+class ImageWithCopies:
+    """An image whose variants are its copies in other data sets, by their paths."""
+
+    original: Image
+    identity: str
+    copies: Mapping[str, Copy]
+
+    @property
+    def height(self) -> int:
+        return self.original.height
+
+    @property
+    def width(self) -> int:
+        return self.original.width
+
+    def pixels(self, shrink: float = 1.0) -> ImageArray:
+        return self.original.pixels(shrink)
+
+    def variant(self, name: str) -> Image:
+        return self.copies[name].image(self.identity)
+
+
+class WithCopies(ImageSource):
+    """A source whose images have their copies as variants."""
+
+    def __init__(self, source: ImageSource, copies: Mapping[str, Copy]) -> None:
+        self.source = source
+        self.copies = copies
+        self.classes = source.classes
+        self.labels = source.labels
+        self.has_headers = source.has_headers
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def image(self, index: int) -> ImageWithCopies:
+        return ImageWithCopies(self.source.image(index), self.identity(index), self.copies)
+
+    def identity(self, index: int) -> str:
+        return self.source.identity(index)
+
+    def check_header(self, index: int) -> None:
+        self.source.check_header(index)
+
+    def fingerprint(self) -> str:
+        prints = [self.source.fingerprint(), *(c.fingerprint() for c in self.copies.values())]
+        return hashlib.sha256(" ".join(prints).encode()).hexdigest()
 
 
 def _check_manifest(folder: Path) -> None:
-    """Refuse a folder that is no copy, or not yet a whole one, by what it says of itself."""
+    """Refuse a folder whose manifest says that it is not a copy, or not yet complete."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return  # a copy that was made otherwise
+        return  # a copy that another tool has made
     if not isinstance(manifest, dict):
         return
     if manifest.get("keep_originals"):
         raise UsageError(
-            f"{folder} is a doubled set, which holds the originals too: it is no copy to put "
-            "beside the data, but data of its own"
+            f"{folder} is a doubled set, which holds the originals as well: use it as the data, "
+            "not as a copy of them"
         )
     if manifest.get("finished") is False:
-        raise UsageError(f"{folder} is not finished: the command that makes it goes on with it")
+        raise UsageError(
+            f"{folder} is not finished; run the command that makes it again to complete it"
+        )
 
 
 def _candidates(identity: str) -> tuple[str, ...]:
-    """Names that the copy of an image may have."""
+    """Names under which the copy of an image may be found."""
     return identity, *(f"{identity}.{endings[0]}" for endings in _ENDINGS.values())

@@ -1,4 +1,4 @@
-"""Several sources as one."""
+"""Several sources joined into one."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ from unshortcut.data.source import Image, ImageSource
 
 
 class Joined(ImageSource):
-    """One source after another; they have the same classes, or none of them has labels."""
+    """Sources of the same classes, one after another; unlabeled if any of them is unlabeled."""
 
     def __init__(self, *sources: ImageSource) -> None:
         self.sources = sources
@@ -22,22 +22,22 @@ class Joined(ImageSource):
         return int(self.ends[-1])
 
     def image(self, index: int) -> Image:
-        source, place = self._place(index)
-        return source.image(place)
+        source, index = self._locate(index)
+        return source.image(index)
 
     def identity(self, index: int) -> str:
-        source, place = self._place(index)
-        return source.identity(place)
+        source, index = self._locate(index)
+        return source.identity(index)
 
     def check_header(self, index: int) -> None:
-        source, place = self._place(index)
-        source.check_header(place)
+        source, index = self._locate(index)
+        source.check_header(index)
 
     def fingerprint(self) -> str:
         prints = " ".join(source.fingerprint() for source in self.sources)
         return hashlib.sha256(prints.encode()).hexdigest()
 
-    def _place(self, index: int) -> tuple[ImageSource, int]:
+    def _locate(self, index: int) -> tuple[ImageSource, int]:
         number = int(np.searchsorted(self.ends, index, side="right"))
         if index < 0 or number == len(self.sources):
             raise IndexError(index)

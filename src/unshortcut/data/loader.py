@@ -1,8 +1,8 @@
-"""From images to batches of views, in an order and with draws that depend on keys alone.
+"""From images to batches of views, in an order and with parameters that depend on keys alone.
 
-The main process sends workers (epoch, index) pairs and gets batches of views back. Where a run
-stands within an epoch is counted in batches that were handed out, not in those that workers have
-ready, so that a run goes on with exactly the batch after the last one it trained on.
+The main process sends (epoch, index) pairs to workers, which return batches of views. The position
+in an epoch counts the batches that were trained on, not those that workers have ready, so that a
+resumed run continues with exactly the next batch.
 """
 
 import signal
@@ -29,7 +29,7 @@ Key = tuple[int, int]
 
 
 class Views(dict[str, ImageArray]):
-    """Named views of one image, uint8 (h, w, 3), with what there is to tell of how they came."""
+    """Named views of one image, uint8 (h, w, 3), with metadata."""
 
     def __init__(
         self,
@@ -38,36 +38,36 @@ class Views(dict[str, ImageArray]):
     ) -> None:
         super().__init__(views)
         self.metadata = dict(metadata or {})
-        """By view: answers that its maker gives, always as many."""
+        """(k,) bool by view, from its transform."""
 
 
-MakeViews = Callable[[Image, str, int, int, int], Mapping[str, ImageArray]]
-"""(image, identity, seed, epoch, index) to named views, uint8 (h, w, 3), or to `Views`.
+MakeViews = Callable[[Image, int, int, int], Mapping[str, ImageArray]]
+"""(image, seed, epoch, index) to named views, uint8 (h, w, 3), or to `Views`.
 
-The image and its identity are those that are shown; seed, epoch and index are the key."""
+(seed, epoch, index) is the key, and does not change if a bad image is replaced by another."""
 
 _REPLACEMENTS = 20
 _WORKER_GRACE_SECONDS = 30
 
 
 class LoadedBatch(TypedDict):
-    """What a method sees of n images."""
+    """A batch of n images, as a method receives it."""
 
     views: dict[str, Tensor]
     """uint8 (n, 3, h, w), stored channels last."""
     index: Tensor
-    """(n,) int64: positions in the source."""
+    """(n,) int64: indices in the source."""
     label: Tensor
-    """(n,) int64, -1 where there is none."""
+    """(n,) int64, -1 without a label."""
     metadata: dict[str, Tensor]
-    """(n, k) bool: what the makers of some views tell of them."""
+    """(n, k) bool by view, from its transform."""
     failures: list[tuple[str, str]]
     """(identity, reason) of the images that were replaced."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The views of one image; `index` and `label` are those of the image that was shown."""
+    """The views of one image; `index` and `label` are those of the image that was used."""
 
     views: Mapping[str, ImageArray]
     index: int
@@ -77,7 +77,7 @@ class Sample:
 
 
 class KeyedDataset(Dataset[Sample]):
-    """Views by (epoch, index); a bad image is replaced by a draw that depends on the key."""
+    """Views by (epoch, index); a bad image is replaced by a random one, chosen by the key."""
 
     def __init__(self, source: ImageSource, make_views: MakeViews, seed: int) -> None:
         self.source = source
@@ -90,20 +90,19 @@ class KeyedDataset(Dataset[Sample]):
     def __getitem__(self, key: Key) -> Sample:
         epoch, index = key
         failures: list[tuple[str, str]] = []
-        shown = index
+        used = index
         for attempt in range(_REPLACEMENTS):
             try:
-                image, identity = self.source.image(shown), self.source.identity(shown)
-                views = self.make_views(image, identity, self.seed, epoch, index)
+                views = self.make_views(self.source.image(used), self.seed, epoch, index)
             except BadImageError as error:
-                failures.append((self.source.identity(shown), str(error)))
-                draw = generator(self.seed, epoch, index, "replacement", attempt)
-                shown = int(draw.integers(len(self.source)))
+                failures.append((self.source.identity(used), str(error)))
+                rng = generator(self.seed, epoch, index, "replacement", attempt)
+                used = int(rng.integers(len(self.source)))
                 continue
             labels = self.source.labels
-            label = -1 if labels is None else int(labels[shown])
+            label = -1 if labels is None else int(labels[used])
             metadata = views.metadata if isinstance(views, Views) else {}
-            return Sample(views, shown, label, failures, metadata)
+            return Sample(views, used, label, failures, metadata)
         identity, reason = failures[-1]
         raise RunError(
             f"{_REPLACEMENTS} images in a row could not be read; the last was {identity}: {reason}"
@@ -113,9 +112,9 @@ class KeyedDataset(Dataset[Sample]):
 class EpochSampler(Sampler[list[Key]]):
     """The batches of an epoch for one rank, as lists of (epoch, index).
 
-    The order of an epoch is a permutation keyed by (seed, epoch); the images that fill no whole
+    The order of an epoch is a permutation keyed by (seed, epoch); images that do not fill a whole
     step of `accumulate` batches are left out. Rank r of W takes the r-th of W equal parts of each
-    batch, so that the ranks joined see what one process sees.
+    batch, so that all ranks together see what a single process sees.
     """
 
     def __init__(
@@ -129,7 +128,9 @@ class EpochSampler(Sampler[list[Key]]):
     ) -> None:
         check_batch(length, batch_size * accumulate)
         if batch_size % world:
-            raise UsageError(f"a batch of {batch_size} cannot be shared by {world} devices evenly")
+            raise UsageError(
+                f"a batch of {batch_size} cannot be divided evenly among {world} devices"
+            )
         self.length = length
         self.batch_size = batch_size
         self.seed = seed
@@ -138,16 +139,16 @@ class EpochSampler(Sampler[list[Key]]):
         self.accumulate = accumulate
         self.epoch = 0
         self.start_batch = 0
-        """Where the next iteration begins; the one after it begins at 0 again."""
+        """The batch at which the next iteration starts; later ones start at 0 again."""
 
     def set_epoch(self, epoch: int) -> None:
-        """Go to an epoch: to its beginning, unless it is the one that the sampler stands in."""
+        """Go to the start of an epoch, unless it is the current one."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.start_batch = 0
 
     def __len__(self) -> int:
-        """Batches in a whole epoch, wherever the next iteration begins."""
+        """Batches in a whole epoch, wherever the next iteration starts."""
         return self.length // (self.batch_size * self.accumulate) * self.accumulate
 
     def __iter__(self) -> Iterator[list[Key]]:
@@ -163,10 +164,10 @@ class EpochSampler(Sampler[list[Key]]):
 class ViewLoader:
     """Batches of views, with workers or without, the same to the bit.
 
-    It is what Lightning takes for a stateful loader: it has `sampler.set_epoch`, `state_dict`
-    and `load_state_dict`. It is no `DataLoader`, so that Lightning leaves the sampler as it is;
-    and an iterator starts its work when the first batch is asked for, because Lightning makes
-    one before it says which epoch it is for.
+    Lightning treats it as a stateful loader, since it has `sampler.set_epoch`, `state_dict` and
+    `load_state_dict`. It is not a `DataLoader`, so that Lightning leaves the sampler as it is. An
+    iterator starts its work with the first batch, because Lightning creates it before it sets
+    the epoch.
     """
 
     def __init__(
@@ -192,8 +193,8 @@ class ViewLoader:
             persistent_workers=workers > 0,
             pin_memory=torch.cuda.is_available(),
         )
-        self._handed_out = (0, 0)  # the epoch, and how many of its batches
-        # At the end of the interpreter torch leaves its workers to a SIGTERM, which ours outlive.
+        self._position = (0, 0)  # (epoch, batches yielded in it)
+        # When the interpreter exits, torch only sends a SIGTERM, which our workers ignore at first.
         self._finalizer = weakref.finalize(self, _stop_workers, self._loader)
 
     def __len__(self) -> int:
@@ -203,24 +204,24 @@ class ViewLoader:
         epoch, start = self.sampler.epoch, self.sampler.start_batch
         try:
             for count, batch in enumerate(self._loader, start + 1):
-                self._handed_out = (epoch, count)
+                self._position = (epoch, count)
                 yield batch
         except RunError as error:
             # torch puts the worker's traceback before the message
             raise RunError(str(error).rpartition("RunError: ")[2].strip()) from None
 
     def state_dict(self) -> dict[str, int]:
-        """The epoch, and how many of its batches have been handed out."""
-        epoch, batches = self._handed_out
+        """The epoch, and how many of its batches have been yielded."""
+        epoch, batches = self._position
         if epoch != self.sampler.epoch:
             batches = self.sampler.start_batch
         return {"epoch": self.sampler.epoch, "batch": batches}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go to where `state_dict` was taken: the next iteration begins with the next batch."""
+        """Restore the position of `state_dict`: the next iteration starts with the next batch."""
         self.sampler.epoch = state["epoch"]
         self.sampler.start_batch = state["batch"]
-        self._handed_out = (state["epoch"], state["batch"])
+        self._position = (state["epoch"], state["batch"])
 
     def close(self) -> None:
         """Stop the workers."""
@@ -228,7 +229,7 @@ class ViewLoader:
 
 
 def check_batch(length: int, batch_size: int) -> None:
-    """Raise `UsageError` if there are fewer images than a batch takes."""
+    """Raise `UsageError` if there are fewer images than a batch needs."""
     if batch_size < 1:
         raise UsageError(f"a batch needs at least one image, not {batch_size}")
     if batch_size > length:
@@ -238,7 +239,7 @@ def check_batch(length: int, batch_size: int) -> None:
 
 
 def collate(samples: list[Sample]) -> LoadedBatch:
-    """Stack samples; views stay uint8 and in the memory layout that they were made in."""
+    """Stack samples; views stay uint8 and keep their memory layout."""
 
     def numbers(values: list[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.int64)
@@ -263,10 +264,10 @@ def _stack(views: list[NDArray[np.uint8]]) -> Tensor:
 
 
 def _init_worker(worker: int) -> None:
-    """One thread a worker, and signals that stop a run must not stop its workers first.
+    """Use one thread, and survive signals that stop the run.
 
-    A terminal sends Ctrl-C, and a batch system SIGTERM, to all processes of a run; the main
-    process then finishes its step and writes a checkpoint, and torch would interrupt that with an
+    A terminal sends Ctrl-C, and a batch system SIGTERM, to all processes of a run. The main
+    process then finishes its step and writes a checkpoint, which torch would interrupt with an
     error if a worker died meanwhile.
     """
     cv2.setNumThreads(0)

@@ -1,4 +1,4 @@
-"""Looking at the data before training: all headers are read, and a sample is decoded."""
+"""Scanning data for unreadable images: all headers are read, and a sample is decoded."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from unshortcut.data.failures import Failure
 from unshortcut.data.source import BadImageError, ImageSource, Subset
 from unshortcut.errors import UsageError
+from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator
-
-Progress = Callable[[int, int], None]
 
 _CHUNK = 64
 _LISTED = 10
@@ -21,28 +20,28 @@ _LISTED = 10
 
 @dataclass(frozen=True)
 class ScanReport:
-    """What a scan found: the bad images, and how many others are likely to be bad."""
+    """The result of a scan: the bad images, and an estimate of their share."""
 
     total: int
     bad_indices: NDArray[np.int64]
-    """Sorted positions of the bad images."""
+    """Sorted indices of the bad images."""
     bad: tuple[Failure, ...]
-    """The bad images in the order of their positions."""
+    """The bad images in the order of their indices."""
     bad_share: float
-    """The share of bad headers, and of the rest what the decoded sample lets expect."""
+    """Estimated share of bad images: bad headers, plus the rate in the decoded sample."""
 
     @property
     def good_indices(self) -> NDArray[np.int64]:
         return np.setdiff1d(np.arange(self.total, dtype=np.int64), self.bad_indices)
 
     def check(self, max_share: float = 0.1) -> None:
-        """Raise `UsageError`, with the list, if more than `max_share` of the images is bad."""
+        """Raise `UsageError`, with a list, if more than `max_share` of the images are bad."""
         if self.total == len(self.bad):
             raise UsageError(f"none of the {self.total} images can be read:\n{self._listing()}")
         if self.bad_share > max_share:
             raise UsageError(
                 f"about {self.bad_share:.0%} of the {self.total} images cannot be read, more than "
-                f"the {max_share:.0%} that is let pass; {len(self.bad)} were found:\n"
+                f"the {max_share:.0%} that are tolerated; {len(self.bad)} were found:\n"
                 f"{self._listing()}"
             )
 
@@ -59,11 +58,11 @@ def scan(
     seed: int,
     sample: int = 256,
     threads: int = 8,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> ScanReport:
     """Read the header of every image and decode a sample of `sample`, chosen by the seed.
 
-    Images that do not come from files have no header; of those only the sample is looked at.
+    Of images that do not come from files, which have no headers, only the sample is checked.
     `on_progress(done, total)` is called from this thread.
     """
     total = len(source)
@@ -96,8 +95,8 @@ def scan(
     )
 
 
-def good(source: ImageSource, report: ScanReport) -> ImageSource:
-    """The source without the images that the scan found bad."""
+def readable(source: ImageSource, report: ScanReport) -> ImageSource:
+    """The source without the images that a scan has found to be bad."""
     return Subset(source, report.good_indices) if report.bad else source
 
 
@@ -107,7 +106,7 @@ def _run(
     indices: NDArray[np.int64],
     on_done: Callable[[int], None],
 ) -> dict[int, str]:
-    """Check images in chunks; the reason for each that is bad, by position."""
+    """Check images in chunks; returns the reason for each bad one by index."""
 
     def check_chunk(chunk: NDArray[np.int64]) -> list[tuple[int, str]]:
         answers = ((int(i), check(int(i))) for i in chunk)
@@ -123,9 +122,9 @@ def _run(
     return bad
 
 
-def _reason(look: Callable[[int], None], index: int) -> str | None:
+def _reason(check: Callable[[int], None], index: int) -> str | None:
     try:
-        look(index)
+        check(index)
     except BadImageError as error:
         return str(error)
     return None

@@ -1,9 +1,9 @@
-"""What every data set looks like from outside: an ordered collection of images by index."""
+"""The interface of every data set: an ordered collection of images, accessed by index."""
 
 import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,15 @@ from unshortcut.arrays import ImageArray
 
 
 class BadImageError(Exception):
-    """An image that cannot be shown as RGB; the message is the reason."""
+    """An image that cannot be read as RGB; the message is the reason."""
 
 
 class Image(Protocol):
-    """One image whose pixels are decoded only when they are asked for, and no finer than needed."""
+    """One image; its pixels are decoded on request, at no higher resolution than needed."""
 
     @property
     def height(self) -> int:
-        """Rows of the full image, upright (EXIF orientation applied)."""
+        """Height of the full image, upright (EXIF orientation applied)."""
         ...
 
     @property
@@ -29,16 +29,33 @@ class Image(Protocol):
     def pixels(self, shrink: float = 1.0) -> ImageArray:
         """The image as uint8 (h, w, 3), RGB.
 
-        Where the format allows, h and w are as small as `height / shrink`, `width / shrink`
-        permit, never smaller; so `shrink=1` gives the full image.
+        `shrink` allows a format that can to decode a smaller image, with h and w of at least
+        `height / shrink` and `width / shrink`; `shrink=1` gives the full image.
         Raises `BadImageError`.
         """
         ...
 
 
+@runtime_checkable
+class ImageWithVariants(Image, Protocol):
+    """An image that exists in other versions too, e.g. with its texture filtered out."""
+
+    def variant(self, name: str) -> Image:
+        """The variant of a name. Raises `BadImageError`."""
+        ...
+
+
+def require_same_size(copy: Image, image: Image) -> None:
+    """Raise `BadImageError` if the copy of an image has another size."""
+    if (copy.height, copy.width) != (image.height, image.width):
+        raise BadImageError(
+            f"its copy is {copy.width} × {copy.height} pixels, it is {image.width} × {image.height}"
+        )
+
+
 @dataclass(frozen=True)
 class ArrayImage:
-    """An image that is in memory already, uint8 (h, w, 3)."""
+    """An image in memory, uint8 (h, w, 3)."""
 
     array: ImageArray
 
@@ -55,32 +72,32 @@ class ArrayImage:
 
 
 class ImageSource(ABC):
-    """A fixed, ordered collection of images; cheap to pickle, so that workers can have it."""
+    """A fixed, ordered collection of images; cheap to pickle, so that workers can receive it."""
 
     classes: tuple[str, ...] | None = None
-    """Class names in the order of the labels, or None where there are no labels."""
+    """Class names in the order of the labels, or None without labels."""
     labels: NDArray[np.int64] | None = None
     """(N,) int64, or None."""
     has_headers: bool = False
-    """Whether `check_header` finds bad images for less than it costs to decode them."""
+    """Whether `check_header` finds bad images faster than decoding them would."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def image(self, index: int) -> Image:
-        """The image at a position. Raises `BadImageError`."""
+        """The image at an index. Raises `BadImageError`."""
 
     @abstractmethod
     def identity(self, index: int) -> str:
-        """What names the image to a person: its path inside the data set."""
+        """The name of the image, usually its path inside the data set."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hex digest that changes when the content does; keys the caches."""
+        """A hex digest of the content; caches use it as a key."""
 
     def check_header(self, index: int) -> None:
-        """Raise `BadImageError` where the header cannot be read; touches little of a good file."""
+        """Raise `BadImageError` if the header cannot be read; reads little of a good file."""
         return
 
 

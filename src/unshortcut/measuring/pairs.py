@@ -19,6 +19,7 @@ from unshortcut.models.load import LoadedModel
 from unshortcut.probes.features import normalize
 from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator, torch_seed
+from unshortcut.training.plan_copies import plan_copies
 from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
@@ -76,7 +77,9 @@ class Sampling:
         """Views of different images, in a random order; images that cannot be read are left out."""
         order = generator(self.seed, "similarity").permutation(len(self.source))[: self.count]
         # A seed of its own: a run with this seed has trained on the views that it would give.
-        dataset = KeyedDataset(self.source, plan, torch_seed(self.seed, "similarity"))
+        dataset = KeyedDataset(
+            plan_copies(plan).attach(self.source), plan, torch_seed(self.seed, "similarity")
+        )
         failures: list[tuple[str, str]] = []
         with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:  # kernels hold no lock
             for start in range(0, len(order), self.batch_size):

@@ -16,8 +16,8 @@ from unshortcut.methods.optimization import (
     OptimizerSettings,
     ScheduleSettings,
     build_optimizer,
-    rate_factor,
-    set_rate,
+    lr_factor,
+    set_lr,
 )
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
@@ -181,9 +181,8 @@ class Method(LightningModule, ABC):
         torch.manual_seed(torch_seed(seed, int(self.batches_seen), rank(), "in-model"))
         # A function of the step has no state to restore, unlike a scheduler.
         step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
-        set_rate(
-            self.trainer.optimizers[0], rate_factor(self.training_context.schedule, step, per_epoch)
-        )
+        factor = lr_factor(self.training_context.schedule, step, per_epoch)
+        set_lr(self.trainer.optimizers[0], factor)
 
     def _steps_per_epoch(self) -> int:
         return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)

@@ -1,4 +1,4 @@
-"""Optimizers of timm and learning-rate schedules."""
+"""Optimizers (timm's) and learning-rate schedules."""
 
 import math
 from typing import Any, Literal
@@ -12,21 +12,21 @@ from unshortcut.errors import UsageError, unknown
 
 
 class OptimizerSettings(BaseModel):
-    """Any optimizer of timm by name.
+    """An optimizer of timm by name.
 
-    `sgd` is SGD with plain momentum, as in the papers, and `nesterov` SGD with Nesterov momentum.
+    `sgd` is SGD with momentum, as in the papers; `nesterov` uses Nesterov momentum.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     name: str = "sgd"
     lr: float = Field(0.03, gt=0)
-    """Learning rate for the batch size of the recipe."""
+    """Learning rate for the recipe's batch size."""
     momentum: float = Field(0.9, ge=0, lt=1)
     """Momentum of SGD and LARS; the betas of Adam are set in `options`."""
     weight_decay: float = Field(1e-4, ge=0)
     decay_norm_and_bias: bool = True
-    """Whether weight decay applies to biases and norms, as in MoCo but not in SimCLR and BYOL."""
+    """Whether to decay biases and norms too, as in MoCo; SimCLR and BYOL do not."""
     options: dict[str, Any] = {}
     """Further arguments of the optimizer."""
 
@@ -40,27 +40,27 @@ class OptimizerSettings(BaseModel):
 
 
 _NAMES = {"sgd": "momentum", "nesterov": "sgd"}
-"""Names that differ from timm's, whose `sgd` uses Nesterov momentum."""
+"""Our names to timm's where they differ: timm's `sgd` uses Nesterov momentum."""
 
 
 class ScheduleSettings(BaseModel):
-    """Learning rate during the run, as a factor of the optimizer's."""
+    """The learning rate over the run, as a factor of the optimizer's `lr`."""
 
     model_config = ConfigDict(extra="forbid")
 
     epochs: int = Field(200, ge=1)
     kind: Literal["cosine", "step", "constant"] = "cosine"
     warmup_epochs: float = Field(0, ge=0)
-    """Epochs in which the rate increases linearly from 0."""
+    """Epochs in which the learning rate rises linearly to its full value."""
     per: Literal["step", "epoch"] = "step"
-    """Whether the rate changes in each step or, as in MoCo's code, in each epoch."""
+    """Whether the learning rate changes with each step or, as in MoCo's code, with each epoch."""
     milestones: list[int] = []
-    """Epochs at which the kind `step` multiplies the rate by `gamma`."""
+    """Epochs at which the kind `step` multiplies the learning rate by `gamma`."""
     gamma: float = 0.1
 
 
 def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer:
-    """The optimizer of timm for the parameters of a module that require a gradient."""
+    """Build timm's optimizer for the trainable parameters of a module."""
     options = dict(settings.options)
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
@@ -83,13 +83,15 @@ def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer
     return optimizer
 
 
-def rate_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> float:
-    """The learning rate after `step` optimizer steps, as a factor of the initial one."""
+def lr_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> float:
+    """The learning rate after `step` optimizer steps, relative to the optimizer's `lr`."""
     epoch = step / steps_per_epoch
     if settings.per == "epoch":
         epoch = math.floor(epoch)
     if epoch < settings.warmup_epochs:
-        # The first step is not wasted on a rate of exactly 0.
+        if settings.per == "epoch":
+            return min((epoch + 1) / settings.warmup_epochs, 1.0)
+        # The first step should not have a learning rate of exactly 0.
         return max(epoch, 1 / steps_per_epoch) / settings.warmup_epochs
     if settings.kind == "constant":
         return 1.0
@@ -100,7 +102,7 @@ def rate_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> 
     return 0.5 * (1.0 + math.cos(math.pi * progress))
 
 
-def set_rate(optimizer: Optimizer, factor: float) -> None:
-    """Set the learning rate of each parameter group to its initial one times the factor."""
+def set_lr(optimizer: Optimizer, factor: float) -> None:
+    """Set the learning rate of every group to its full value times the factor."""
     for group in optimizer.param_groups:
         group["lr"] = group["full_lr"] * factor

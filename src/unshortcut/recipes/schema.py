@@ -1,4 +1,4 @@
-"""What a recipe may say: all of a run in one validated document."""
+"""The schema of a recipe: all settings of a run in one validated document."""
 
 from dataclasses import fields
 from typing import Any, Literal, Self
@@ -20,30 +20,30 @@ class Strict(BaseModel):
 
 
 class DataSettings(Strict):
-    """What is trained on, and how many at a time."""
+    """The training data and the batch size."""
 
     name: str | None = None
-    """The data set that the recipe is made for; `--data` gives another, or its place."""
-    double: str | None = None
-    """A copy of the data, as `unshortcut filter` makes it, that is trained on beside them."""
+    """The data set that the recipe is made for; `--data` gives another one, or its path."""
+    filtered_copy: str | None = None
+    """A copy of the data made by `unshortcut filter`, to train on in addition to the data."""
     batch_size: int = Field(256, ge=2)
-    """Images an optimizer step, over all devices and accumulated batches."""
+    """Images per optimizer step, over all devices and accumulated batches."""
     workers: int | None = Field(None, ge=0)
-    """Processes that make views; by default as many as there are cores to spare."""
+    """Worker processes that make views; by default chosen by the number of cores."""
 
 
 class ViewSettings(Strict):
-    """How the views of an image are made, and how images are shown to a frozen encoder."""
+    """How views are made for training, and how images are prepared for evaluation."""
 
     size: int = Field(224, ge=8)
-    """Side of a view; every augmentation that has a size of its own takes it unless told."""
+    """Side of a view in pixels; the default of every augmentation that has a size."""
     augmentations: list[AnyAugmentation]
     overrides: dict[str, list[AnyAugmentation]] = {}
-    """Other augmentations for single views, by the view's name."""
+    """Other augmentations for single views, by the name of the view."""
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
     crop_share: float = Field(0.875, gt=0, le=1)
-    """In evaluation: the center crop's side over the shorter side of the resized image."""
+    """In evaluation, the side of the center crop relative to the resized image's shorter side."""
 
     @model_validator(mode="before")
     @classmethod
@@ -75,32 +75,33 @@ def _has_size(name: Any) -> bool:
 
 
 class TrainingSettings(Strict):
-    """How the run goes on the machine."""
+    """How a run is executed, saved and logged."""
 
     accumulate: int = Field(1, ge=1)
-    """Batches whose gradients make one step; each holds batch_size / accumulate images."""
+    """Batches per optimizer step; each has batch_size / accumulate images."""
     precision: Literal["32-true", "16-mixed", "bf16-mixed"] = "32-true"
     sync_batch_norm: bool = False
-    """Batch statistics over all devices; not for MoCo, whose shuffling it would undo."""
+    """Batch statistics over all devices; not for MoCo, where it would undo the shuffling."""
     gradient_clip: float | None = Field(None, gt=0)
     checkpoint_minutes: float = Field(10, gt=0)
-    """A checkpoint at least so often, besides the one after each epoch."""
+    """Minutes between checkpoints, in addition to the one after each epoch."""
     checkpoint_steps: int | None = Field(None, ge=1)
-    """A checkpoint every so many optimizer steps as well."""
+    """Optimizer steps between checkpoints, if set."""
     log_steps: int = Field(10, ge=1)
+    """Optimizer steps between log entries."""
     knn_epochs: int = Field(10, ge=0)
-    """kNN accuracy every so many epochs, and at the end, where there are labels; 0 for never."""
+    """Epochs between measurements of kNN accuracy if there are labels; 0 for none."""
 
 
 class PaperRow(Strict):
-    """The row of a paper that a recipe stands for."""
+    """The row of a paper that a recipe reproduces."""
 
     where: str
     metrics: dict[str, float] = {}
 
 
 class Recipe(Strict):
-    """All of a run: data, views, method, encoder, optimizer, schedule."""
+    """All settings of a run: data, views, method, encoder, optimizer, schedule, training."""
 
     summary: str = ""
     paper: PaperRow | None = None
@@ -131,7 +132,7 @@ class Recipe(Strict):
     def training_context(
         self, num_images: int | None = None, num_classes: int | None = None
     ) -> TrainingContext:
-        """What the method needs to know of the run, on data of so many images and classes."""
+        """What the method needs to know about the run and its data."""
         views = self.views
         return TrainingContext(
             self.optimizer, self.schedule, self.seed, views.mean, views.std, num_images, num_classes

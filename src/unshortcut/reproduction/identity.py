@@ -13,12 +13,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from unshortcut.data.copies import doubled, open_copy
+from unshortcut.data.copies import with_filtered_copy
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import load_recipe, read_recipe, to_mapping
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.folder import RunFolder
+from unshortcut.training.plan_copies import plan_copies
 from unshortcut.training.resume import HARMLESS, differences
 
 _VERSION = 1  # raised when the same recipe and data would give other weights
@@ -30,9 +31,9 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
     Keys of the recipe that do not change the weights are left out, and so is the location of the
     data; their content counts, and that of the copies that are used with them.
     """
-    data = source if recipe.data.double is None else doubled(source, recipe.data.double)
-    plan = recipe.view_plan()
-    copies = [open_copy(where).fingerprint() for where in (*plan.copies(), *plan.beside())]
+    filtered = recipe.data.filtered_copy
+    data = source if filtered is None else with_filtered_copy(source, filtered)
+    copies = plan_copies(recipe.view_plan()).fingerprints()
     content = [_VERSION, _stated(recipe), data.fingerprint(), copies]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -55,17 +55,16 @@ class TrainingJob:
 
     @property
     def commit(self) -> str | None:
-        """The commit of the code that started the training."""
-        found: str | None = self.run.read_about()["commit"]
+        """The commit of the code that began the training."""
+        found: str | None = self.run.read_metadata()["commit"]
         return found
 
     def train(self, console: Console) -> None:
-        """Train, or continue where an earlier command was interrupted."""
-        resume = self.run.recipe.is_file()
-        before = (self.seconds or 0.0) if resume else 0.0
+        """Train, or go on where an earlier command was interrupted."""
+        before = (self.seconds or 0.0) if self.run.recipe.is_file() else 0.0
         started = time.monotonic()
         try:
-            pretrain(self.recipe, self.data, self.run.path, resume=resume, console=console)
+            pretrain(self.recipe, self.data, self.run.path, resume=True, console=console)
         finally:
             if self.folder.is_dir():
                 write_json(self._seconds, {"seconds": before + time.monotonic() - started})

@@ -272,7 +272,7 @@ def _reliance(
     examples = []
     for space, row in zip(spaces, shares.argmax(axis=0).tolist(), strict=True):
         index, label = indices[row], classes[labels[row]]
-        pixels = view(source.image(index), identities[row], 0, 0, index)["image"]
+        pixels = view(source.image(index), 0, 0, index)["image"]
         examples.append(
             SpaceExample(space, identities[row], label, tuple(shares[row].tolist()), pixels)
         )

@@ -1,4 +1,4 @@
-"""Export: the trained encoder for timm, torchvision, ONNX, or as safetensors with its card."""
+"""Export a trained encoder to timm, torchvision, ONNX, or safetensors with a card."""
 
 from pathlib import Path
 from typing import Literal, get_args
@@ -18,11 +18,11 @@ Target = Literal["timm", "torchvision", "onnx", "safetensors"]
 
 
 def export(run: str | Path, to: Target = "safetensors", out: str | Path | None = None) -> Path:
-    """Write the encoder of a finished run for use elsewhere; returns the file.
+    """Write the encoder of a finished run for use elsewhere; returns the path of the file.
 
-    `timm` and `torchvision` are PyTorch state dicts that load strictly into
+    `timm` and `torchvision` give PyTorch state dicts that load strictly into
     `timm.create_model(name, num_classes=0)` and into `torchvision.models.NAME()` with
-    `fc = torch.nn.Identity()`; `onnx` is checked with onnxruntime before it takes its name.
+    `fc = torch.nn.Identity()`; an `onnx` file is verified with onnxruntime.
     """
     if to not in get_args(Target):
         raise unknown("export target", to, get_args(Target))
@@ -32,13 +32,13 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
     encoder, card = load_encoder(weights)
     if to in ("timm", "torchvision") and not card.encoder.plain:
         raise UsageError(
-            f"an encoder with color_split, branches or hidden_layers is more than one network, "
-            f"which {to} has no model for; export to onnx or safetensors"
+            f"{to} has no model for an encoder with color_split, branches or hidden_layers; "
+            "export to onnx or safetensors"
         )
     suffix = {"onnx": ".onnx", "safetensors": ".safetensors"}.get(to, f".{to}.pt")
     path = Path(out) if out is not None else weights.with_suffix(suffix)
     if to == "safetensors" and path.suffix != suffix:
-        raise UsageError(f"--out wants a {suffix} file, got '{path.name}'")
+        raise UsageError(f"--out must be a {suffix} file, got '{path.name}'")
     path.parent.mkdir(parents=True, exist_ok=True)
     if to == "onnx":
         export_onnx(encoder, card.preprocessing.size, path)
@@ -53,7 +53,7 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
 
 
 def as_torchvision(encoder: Encoder, card: Card) -> nn.Module:
-    """torchvision's model with the encoder's weights, loaded strictly, its classifier removed."""
+    """torchvision's model with the encoder's weights, loaded strictly, without its classifier."""
     name = card.encoder.name
     if name not in torchvision.models.list_models(module=torchvision.models):
         raise UsageError(f"torchvision has no '{name}'; export to timm, onnx or safetensors")
@@ -65,7 +65,7 @@ def as_torchvision(encoder: Encoder, card: Card) -> nn.Module:
         model.load_state_dict(encoder.model.state_dict())
     except RuntimeError:
         raise UsageError(
-            f"this '{name}' is not built as torchvision's (options {card.encoder.options}, "
+            f"this '{name}' differs from torchvision's (options {card.encoder.options}, "
             f"small_stem {card.encoder.small_stem}); export to timm, onnx or safetensors"
         ) from None
     return model.eval()

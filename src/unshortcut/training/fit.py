@@ -1,4 +1,4 @@
-"""The Trainer of a run: Lightning's, with our callbacks, loader and checkpoints."""
+"""The training loop: Lightning's Trainer with our callbacks, loader and checkpoints."""
 
 import logging
 import warnings
@@ -9,48 +9,46 @@ from rich.console import Console
 from timm.layers import convert_sync_batchnorm
 
 from unshortcut.data.loader import ViewLoader
-from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.method import Method
 from unshortcut.models.card import Preprocessing
 from unshortcut.recipes.schema import Recipe
-from unshortcut.training.checkpoint import Checkpointing, WholeFileIO, load_checkpoint
-from unshortcut.training.divergence import StopOnDivergence
+from unshortcut.training.checkpoint import WholeFileIO, load_checkpoint
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.logs import Watching
+from unshortcut.training.logs import LogWriter
 from unshortcut.training.machine import Machine
-from unshortcut.training.online_knn import KnnData, OnlineKnn
+from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.progress import TrainingProgress
-from unshortcut.training.stopping import StopGracefully, signals_restored
+from unshortcut.training.run_data import RunData
+from unshortcut.training.safeguards import Checkpointing, StepExchange
+from unshortcut.training.stopping import signals_restored
 
 
 def fit(
     recipe: Recipe,
     method: Method,
-    source: ImageSource,
-    knn_images: KnnData | None,
+    data: RunData,
     folder: RunFolder,
     machine: Machine,
     console: Console,
     how_to_resume: str,
 ) -> OnlineKnn | None:
-    """Train a method on a source; a checkpoint in the run folder is where it goes on from."""
+    """Train a method, from the checkpoint in the run folder if there is one."""
     _quieten_lightning()
     if not torch.cuda.is_available():
         keep_freed_memory()
     settings = recipe.training
-    watching = Watching(folder, settings.log_steps)
+    log = LogWriter(folder, settings.log_steps)
     progress = TrainingProgress(console, recipe.method.name)
     checkpointing = Checkpointing(
-        folder.checkpoint, settings.checkpoint_minutes, settings.checkpoint_steps
+        folder.checkpoint, settings.checkpoint_minutes, settings.checkpoint_steps, how_to_resume
     )
-    callbacks: list[Callback] = [StopOnDivergence(checkpointing), watching, progress]
+    callbacks: list[Callback] = [StepExchange(checkpointing), log, progress, checkpointing]
     knn = None
-    if settings.knn_epochs and knn_images is not None:
-        knn = OnlineKnn(knn_images, preprocessing(recipe), settings.knn_epochs, watching, progress)
+    if settings.knn_epochs and data.knn is not None:
+        knn = OnlineKnn(data.knn, preprocessing(recipe), settings.knn_epochs, log, progress)
         callbacks.insert(0, knn)
-    callbacks += [checkpointing, StopGracefully(checkpointing, how_to_resume)]
     trainer = Trainer(
         accelerator="auto",
         devices=machine.devices,
@@ -69,27 +67,26 @@ def fit(
         use_distributed_sampler=False,
         default_root_dir=folder.path,
     )
-    if settings.sync_batch_norm and machine.world > 1:
+    if settings.sync_batch_norm and machine.world_size > 1:
         if not torch.cuda.is_available():
             raise UsageError(
-                "batch norm over several processes needs GPUs; on a CPU set "
-                "training.sync_batch_norm=false"
+                "synchronized batch norm needs GPUs; on a CPU set training.sync_batch_norm=false"
             )
         # timm's, because torch's own conversion drops the activations fused into batch norms
         convert_sync_batchnorm(method)
     loader = ViewLoader(
-        source,
+        data.source,
         recipe.view_plan(),
         batch_size=recipe.data.batch_size // settings.accumulate,
         seed=recipe.seed,
         rank=trainer.global_rank,
         world=trainer.world_size,
         accumulate=settings.accumulate,
-        workers=machine.workers() if recipe.data.workers is None else recipe.data.workers,
+        workers=machine.default_workers() if recipe.data.workers is None else recipe.data.workers,
     )
     checkpoint = folder.checkpoint if folder.checkpoint.exists() else None
     if checkpoint is not None:
-        load_checkpoint(checkpoint)  # a file that is not ours is refused before training begins
+        load_checkpoint(checkpoint)  # refuses a foreign file before training begins
     try:
         with signals_restored():
             trainer.fit(method, train_dataloaders=loader, ckpt_path=checkpoint)
@@ -99,7 +96,7 @@ def fit(
 
 
 def preprocessing(recipe: Recipe) -> Preprocessing:
-    """How a trained encoder of this recipe wants its images."""
+    """How images are prepared for an encoder of this recipe."""
     views = recipe.views
     return Preprocessing(
         size=views.size, crop_share=views.crop_share, mean=views.mean, std=views.std
@@ -107,8 +104,8 @@ def preprocessing(recipe: Recipe) -> Preprocessing:
 
 
 def _quieten_lightning() -> None:
-    """Its remarks on itself are not for the user of this library."""
+    """Hide messages that are of no use to users of this library."""
     for part in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(part).setLevel(logging.WARNING)
-    for remark in (".*isinstance.treespec, LeafSpec.*", ".*broadcast_buffers.*"):
-        warnings.filterwarnings("ignore", message=remark)
+    for message in (".*isinstance.treespec, LeafSpec.*", ".*broadcast_buffers.*"):
+        warnings.filterwarnings("ignore", message=message)

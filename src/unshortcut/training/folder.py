@@ -1,4 +1,4 @@
-"""The run folder: it explains itself to whoever opens it."""
+"""The run folder and the files in it."""
 
 import json
 from dataclasses import dataclass
@@ -6,19 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from unshortcut.errors import UsageError
-from unshortcut.files import write_json, write_text
+from unshortcut.files import PARTIAL_SUFFIX, write_json, write_text
 from unshortcut.models.card import WEIGHTS_FILE
 from unshortcut.result import RESULT_FILE
 
+_README_FILE = "README.txt"
 _README = """\
-A run of unshortcut. What lies here:
-  recipe.yaml            the recipe as run, every setting spelled out
-  run.json               data, versions, commit, devices
-  log.jsonl              one JSON object per logged step: loss, lr, embedding std, kNN, speed
+A training run of unshortcut. Files in this folder:
+  recipe.yaml            the recipe with every setting, as it was run
+  run.json               metadata: data, versions, commit, devices
+  log.jsonl              one JSON object per logged step: loss, lr, embedding_std,
+                         images_per_second; knn is the accuracy of a kNN classifier in percent
   tensorboard/           the same for TensorBoard
-  views.png              an image and the views that the method saw of it
+  views.png              some images and the views that the method sees of them
   checkpoint.ckpt        the state to resume from
-  skipped.jsonl          images that could not be read, with the reason (only if there are any)
+  skipped.jsonl          unreadable images, with the reason (only if there are any)
   encoder.safetensors    the trained encoder, with its card encoder.json (when finished)
   result.json            the final metrics (when finished)
 A loss that rises at first is normal for a queue of negatives: the queue fills with harder ones.
@@ -36,7 +38,7 @@ class RunFolder:
         return self.path / "recipe.yaml"
 
     @property
-    def about(self) -> Path:
+    def metadata(self) -> Path:
         return self.path / "run.json"
 
     @property
@@ -67,30 +69,41 @@ class RunFolder:
     def result(self) -> Path:
         return self.path / RESULT_FILE
 
-    def require_new(self) -> None:
-        """Refuse a place that holds something already."""
+    def check(self, resume: bool) -> bool:
+        """Return whether there is a run to resume; False means that one can start here.
+
+        Raises `UsageError` if the folder holds a run and `resume` is not set, or other files.
+        """
         if self.path.is_file():
-            raise UsageError(f"'{self.path}' is a file; --out wants a folder")
-        if self.recipe.exists():
+            raise UsageError(f"'{self.path}' is a file; --out must be a folder")
+        if self.recipe.is_file() and self.metadata.is_file():
+            if resume:
+                return True
             raise UsageError(
-                f"'{self.path}' holds a run already; go on with --resume, or choose another --out"
+                f"'{self.path}' already holds a run; continue it with --resume, or choose "
+                "another --out"
             )
-        begun = {"README.txt", self.about.name}  # by a run that was killed as it began
-        if self.path.is_dir() and any(p.name.strip(".") not in begun for p in self.path.iterdir()):
-            raise UsageError(f"'{self.path}' is not empty; choose another --out")
+        if self.path.is_dir() and not all(map(self._is_begun, self.path.iterdir())):
+            raise UsageError(
+                f"'{self.path}' holds no run to resume, but other files"
+                if resume
+                else f"'{self.path}' is not empty; choose another --out"
+            )
+        return False
 
-    def require_run(self) -> None:
-        """Refuse to resume what is no run."""
-        if not self.recipe.is_file() or not self.about.is_file():
-            raise UsageError(f"'{self.path}' holds no run to resume")
+    def _is_begun(self, path: Path) -> bool:
+        """Whether a file may be left by a run that was killed before it had a recipe."""
+        name = path.name.removeprefix(".").removesuffix(PARTIAL_SUFFIX)
+        begun = (_README_FILE, self.metadata.name)
+        return name in begun or (name == self.recipe.name and name != path.name)
 
-    def start(self, recipe_yaml: str, about: dict[str, Any]) -> None:
-        """Make the folder and write what can be known before training."""
+    def start(self, recipe_yaml: str, metadata: dict[str, Any]) -> None:
+        """Create the folder and write what is known before training."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_text(self.path / "README.txt", _README)
-        write_json(self.about, about)
+        write_text(self.path / _README_FILE, _README)
+        write_json(self.metadata, metadata)
         write_text(self.recipe, recipe_yaml)  # last: a folder with a recipe is a run
 
-    def read_about(self) -> dict[str, Any]:
-        about: dict[str, Any] = json.loads(self.about.read_text(encoding="utf-8"))
-        return about
+    def read_metadata(self) -> dict[str, Any]:
+        metadata: dict[str, Any] = json.loads(self.metadata.read_text(encoding="utf-8"))
+        return metadata

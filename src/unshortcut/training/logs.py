@@ -1,4 +1,4 @@
-"""What a run writes down as it goes: JSONL for programs, TensorBoard for people."""
+"""The log of a run: `log.jsonl` and TensorBoard."""
 
 import json
 import math
@@ -15,20 +15,20 @@ from unshortcut.data.failures import FailureLog
 from unshortcut.distributed import gather_lists
 from unshortcut.files import write_text
 from unshortcut.methods.method import method_of
-from unshortcut.training.checkpoint import after_step
 from unshortcut.training.folder import RunFolder
+from unshortcut.training.safeguards import after_step
 
 COLLAPSED = 0.1
-"""A embedding_std below this counts as collapse."""
+"""An embedding std below this value counts as collapse."""
 
 
 def embedding_std(embeddings: Tensor) -> float:
-    """Mean std of unit embeddings (N, D) times √D: 1 for an even sphere, 0 for a single point."""
+    """Mean std of unit embeddings (N, D) times √D: 1 if uniform on the sphere, 0 for one point."""
     return float(embeddings.float().std(dim=0).mean() * math.sqrt(embeddings.shape[1]))
 
 
 class RunLog:
-    """`log.jsonl` and TensorBoard; on resume, what came after the checkpoint is dropped."""
+    """Writes `log.jsonl` and TensorBoard; entries after the step resumed from are dropped."""
 
     def __init__(self, folder: RunFolder, from_step: int) -> None:
         self._path = folder.log
@@ -46,7 +46,7 @@ class RunLog:
 
 
 def read_log(path: Path) -> list[dict[str, float]]:
-    """The entries of a `log.jsonl`; a line that a kill cut short is left out."""
+    """Read the entries of a `log.jsonl`, without a line that was cut off by a kill."""
     entries = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         try:
@@ -61,8 +61,8 @@ def _keep_until(path: Path, step: int) -> None:
     write_text(path, "".join(json.dumps(entry) + "\n" for entry in entries))
 
 
-class Watching(Callback):
-    """Logs every few steps and after each epoch, warns of collapse, lists images that failed."""
+class LogWriter(Callback):
+    """Logs every few steps and after each epoch, warns of collapse, lists unreadable images."""
 
     def __init__(self, folder: RunFolder, every: int) -> None:
         self.folder = folder
@@ -131,7 +131,7 @@ class Watching(Callback):
         if value < COLLAPSED and not self._warned:
             self._warned = True
             warnings.warn(
-                f"the embedding has collapsed: its std is {value:.3f} at step {step}, where "
-                "1 is even and 0 a single point. Try a lower learning rate, or a warm-up.",
+                f"the embedding has collapsed: its std is {value:.3f} at step {step}, where 1 is "
+                "uniform and 0 a single point. Try a lower learning rate or a warm-up.",
                 stacklevel=2,
             )

@@ -1,4 +1,4 @@
-"""Where a run runs: how many processes share it, on how many machines, which of them writes."""
+"""The processes of a run: how many there are, on how many machines, and which of them writes."""
 
 import os
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from unshortcut.errors import UsageError
 
 @dataclass(frozen=True)
 class Machine:
-    """Processes of a run."""
+    """The processes that share a run."""
 
     devices: int
-    """On each machine."""
+    """Devices on each machine."""
     nodes: int
     is_first: bool
-    """Whether this process writes; the others were started by it, by torchrun or by SLURM."""
+    """Whether this process writes files; it, torchrun or SLURM has started the others."""
 
     @property
-    def world(self) -> int:
+    def world_size(self) -> int:
         return self.devices * self.nodes
 
-    def check_shares(self, batch_size: int, accumulate: int) -> None:
-        """Refuse a batch that cannot be shared evenly."""
-        parts = self.world * accumulate
+    def check_batch(self, batch_size: int, accumulate: int) -> None:
+        """Raise `UsageError` for a batch that cannot be divided evenly."""
+        parts = self.world_size * accumulate
         if batch_size % parts:
             raise UsageError(
                 f"data.batch_size {batch_size} must be a multiple of devices × "
@@ -33,16 +33,16 @@ class Machine:
             )
 
     def strategy(self) -> str | Strategy:
-        if self.world == 1:
+        if self.world_size == 1:
             return "auto"
-        # Queues are equal on all ranks by construction; sending them each step would be waste.
+        # Queues are equal on all ranks by construction and need not be sent in each step.
         return DDPStrategy(broadcast_buffers=False)
 
-    def workers(self) -> int:
-        """Processes for views, each process of the run: most cores feed an accelerator.
+    def default_workers(self) -> int:
+        """Number of worker processes that make views, per process of the run.
 
-        Where the cores themselves train, one process for views in four cores and at least one,
-        unless there is but one core: then views are made in between.
+        With an accelerator, most cores make views. On a CPU one core in four does, at least one;
+        with a single core there are no workers.
         """
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         own = (cores or 1) // self.devices
@@ -52,7 +52,7 @@ class Machine:
 
 
 def find_machine(devices: int) -> Machine:
-    """The processes of this run: as torchrun or SLURM set them up, or else `devices` of our own."""
+    """The processes of this run: those of torchrun or SLURM, or else `devices` of our own."""
     environment = os.environ
     first = all(int(environment.get(k, 0)) == 0 for k in ("RANK", "LOCAL_RANK", "SLURM_PROCID"))
     if "TORCHELASTIC_RUN_ID" in environment:

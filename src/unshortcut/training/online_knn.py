@@ -13,7 +13,7 @@ from unshortcut.models.load import from_module
 from unshortcut.probes.features import compute_features
 from unshortcut.probes.knn import knn_accuracy
 from unshortcut.randomness import generator
-from unshortcut.training.logs import Watching
+from unshortcut.training.logs import LogWriter
 from unshortcut.training.progress import TrainingProgress
 
 _BANK, _QUERIES, _K = 4000, 1000, 20
@@ -56,13 +56,13 @@ class OnlineKnn(Callback):
         data: KnnData,
         preprocessing: Preprocessing,
         every: int,
-        watching: Watching,
+        log_writer: LogWriter,
         progress: TrainingProgress,
     ) -> None:
         self.data = data
         self.preprocessing = preprocessing
         self.every = every
-        self.watching = watching
+        self.log_writer = log_writer
         self.progress = progress
         self.accuracy: float | None = None
 
@@ -72,8 +72,10 @@ class OnlineKnn(Callback):
             return
         self.accuracy = self.measure(pl_module)
         self.progress.note = f"kNN {self.accuracy:.1f} %"
-        if self.watching.run_log:
-            self.watching.run_log.write(trainer.global_step, {"epoch": epoch, "knn": self.accuracy})
+        if self.log_writer.run_log:
+            self.log_writer.run_log.write(
+                trainer.global_step, {"epoch": epoch, "knn": self.accuracy}
+            )
 
     def measure(self, method: LightningModule) -> float:
         """kNN accuracy of the encoder as it is, in percent."""

@@ -1,6 +1,6 @@
-"""From a recipe and data to a trained, exported encoder."""
+"""Pretraining: from a recipe and data to a trained, exported encoder."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from unshortcut.data.copies import Copied, CopiedAlike, Copy, doubled, open_copy
-from unshortcut.data.failures import Failure, FailureLog
-from unshortcut.data.joined import Joined
-from unshortcut.data.loader import check_batch
-from unshortcut.data.open import open_data
-from unshortcut.data.scan import good, scan
+from unshortcut.data.failures import FailureLog
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
@@ -21,7 +16,6 @@ from unshortcut.methods.optimization import build_optimizer
 from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.progress import bar
 from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import AnyRecipe, load_recipe, read_recipe, to_mapping, to_yaml
 from unshortcut.recipes.schema import Recipe
@@ -30,20 +24,21 @@ from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import read_log
 from unshortcut.training.machine import Machine, find_machine
-from unshortcut.training.online_knn import OnlineKnn, knn_data
+from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.resume import require_same_run
+from unshortcut.training.run_data import RunData, open_run_data
 from unshortcut.views.sheet import view_sheet
 
 
 @dataclass(frozen=True)
-class Run:
-    """A finished run."""
+class PretrainingRun:
+    """A finished pretraining run."""
 
     folder: Path
     metrics: dict[str, float]
 
     def model(self) -> LoadedModel:
-        """The trained encoder, ready to be asked for features."""
+        """The trained encoder."""
         return load_model(self.folder)
 
 
@@ -58,75 +53,39 @@ def pretrain(
     resume: bool = False,
     console: Console | None = None,
     command: str = "unshortcut pretrain",
-) -> Run:
+) -> PretrainingRun:
     """Pretrain an encoder.
 
     Args:
         recipe: the name of a recipe, a YAML file, a mapping, or a `Recipe`.
         data: a folder, a tar file, shards, a name, or a source; by default the recipe's own.
-        out: the run folder, which must be new, unless `resume` is set.
+        out: the run folder, which must be new or empty unless `resume` is set.
         sets: changes to the recipe, `key=value`, e.g. `schedule.epochs=10`.
-        devices: how many devices, or processes on a CPU, share each batch.
+        devices: number of devices, or processes on a CPU, that share each batch.
         init: a model whose encoder weights to start from: a run folder or an exported file.
-        resume: go on with the run in `out` to the very weights that it would have had.
-        command: how the user would call this again; shown when the run is interrupted.
+        resume: continue the run in `out`, to the same weights as without an interruption; if
+            nothing has been written there yet, the run starts.
+        command: the command to repeat; shown, with `--resume`, when the run is interrupted.
     """
     console = console or Console(stderr=True)
     settings = load_recipe(recipe, sets)
-    folder = RunFolder(Path(out))
-    machine = find_machine(devices)
+    folder, machine = RunFolder(Path(out)), find_machine(devices)
     leads = machine.is_first
+    resumes = leads and folder.check(resume)
+    machine.check_batch(settings.data.batch_size, settings.training.accumulate)
+    run_data = open_run_data(settings, data, console, visible=leads)
+    method = build_method(settings, init, run_data.source)
+    _check_method(method, settings, machine)
     if leads:
-        folder.require_run() if resume else folder.require_new()
-    spec = data if data is not None else settings.data.name
-    if spec is None:
-        raise UsageError("the recipe names no data; say which with --data")
-    source = open_data(spec if isinstance(spec, ImageSource) else str(spec))
-    plan = settings.view_plan()
-    copies = [open_copy(where) for where in plan.copies()]
-    beside = [open_copy(where) for where in plan.beside()]
-    if (copies or beside) and settings.data.double is not None:
-        raise UsageError(
-            "data.double excludes views that are made of a copy: copies have no copies"
-        )
-    check_batch(len(source), settings.data.batch_size)
-    machine.check_shares(settings.data.batch_size, settings.training.accumulate)
-    usable, bad = _look_at(source, settings.seed, console, leads)
-    check_batch(len(usable), settings.data.batch_size)
-    knn_images = knn_data(
-        spec if isinstance(spec, ImageSource) else str(spec), usable, settings.seed
-    )
-    for copied in (
-        *(CopiedAlike(usable, copy) for copy in copies),
-        *(Copied(usable, copy) for copy in beside),
-    ):
-        _, missing = _look_at(copied, settings.seed, console, leads)
-        bad = (*bad, *missing)
-    if settings.data.double is not None:
-        source = doubled(source, settings.data.double)
-        twins, bad_twins = _look_at(
-            Copied(usable, open_copy(settings.data.double)), settings.seed, console, leads
-        )
-        usable, bad = Joined(usable, twins), (*bad, *bad_twins)
-
-    images = settings.data.batch_size // (machine.world * settings.training.accumulate)
-    settings.method.check(images, settings.training.sync_batch_norm)
-    method = build_method(settings, init, usable)
-    build_optimizer(method, settings.optimizer)  # wrong options are found before anything is made
-    about = _about(spec, source, [*copies, *beside], settings, machine) | {
-        "init": init and public_name(str(init))
-    }
-    if leads:
-        _open_folder(folder, settings, about, resume, console)
-        FailureLog(folder.skipped).add(bad)
-        if bad:
-            console.print(f"{len(bad)} images cannot be read; see '{folder.skipped.name}'")
-        if not folder.views.exists():
-            view_sheet(usable, settings.view_plan(), settings.seed).save(folder.views)
-
-    knn = fit(settings, method, usable, knn_images, folder, machine, console, f"{command} --resume")
+        metadata = _metadata(run_data, settings, machine, init)
+        if resumes:
+            _check_resumed(folder, settings, metadata, console)
+        else:
+            folder.start(to_yaml(settings), metadata)
+        _write_views_and_skipped(folder, run_data, settings, console)
+    knn = fit(settings, method, run_data, folder, machine, console, f"{command} --resume")
     if not leads:
-        return Run(folder.path, {})
+        return PretrainingRun(folder.path, {})
     metrics = _final_metrics(folder, knn, method)
     save_encoder(method.encoder, card_of(method, settings), folder.weights)
     write_result(
@@ -134,34 +93,34 @@ def pretrain(
         "pretrain",
         metrics=metrics,
         seed=settings.seed,
-        data=about["data"],
+        data=run_data.name,
         model=folder.path.name,
     )
-    return Run(folder.path, metrics)
+    return PretrainingRun(folder.path, metrics)
 
 
 def build_method(
     recipe: Recipe, init: str | Path | None = None, source: ImageSource | None = None
 ) -> Method:
-    """The method of a recipe; its first weights depend on the recipe's seed alone.
+    """Build the method of a recipe; its initial weights depend on the recipe's seed alone.
 
-    Without the source that it will be trained on it can embed, and in general not be trained.
+    Without the source of its training images it can embed, but in general not be trained.
     """
-    images = None if source is None else len(source)
-    classes = None if source is None or source.classes is None else len(source.classes)
+    num_images = None if source is None else len(source)
+    num_classes = None if source is None or source.classes is None else len(source.classes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
         encoder = Encoder(recipe.encoder)
         if init is not None:
             _load_into(encoder, init)
-        return recipe.method.build(encoder, recipe.training_context(images, classes))
+        return recipe.method.build(encoder, recipe.training_context(num_images, num_classes))
 
 
 def _load_into(encoder: Encoder, init: str | Path) -> None:
-    """Weights of a model that has the recipe's architecture; its classifier is left out."""
+    """Load the weights of a model of the same architecture, without its classifier."""
     module = load_model(init).module
     if module is None:
-        raise UsageError(f"--init: '{init}' has no weights that could be loaded")
+        raise UsageError(f"--init: '{init}' has no weights to load")
     given = (module.model if isinstance(module, Encoder) else module).cpu().state_dict()
     wanted = encoder.model.state_dict()
     unfit = [
@@ -169,78 +128,80 @@ def _load_into(encoder: Encoder, init: str | Path) -> None:
     ]
     if unfit and encoder.settings.branches > 1:
         raise UsageError(
-            f"--init: the recipe's encoder has {encoder.settings.branches} branches, and "
-            f"'{init}' is not such an encoder"
+            f"--init: the recipe's encoder has {encoder.settings.branches} branches, but "
+            f"'{init}' is another kind of encoder"
         )
     if unfit:
         raise UsageError(
             f"--init: the weights of '{init}' do not fit the recipe's encoder: {len(unfit)} of "
-            f"{len(wanted)} tensors are missing or of another shape, the first is '{unfit[0]}'"
+            f"{len(wanted)} tensors are missing or have another shape; the first is '{unfit[0]}'"
         )
     encoder.model.load_state_dict({name: given[name] for name in wanted})
 
 
-def _look_at(
-    source: ImageSource, seed: int, console: Console, visible: bool
-) -> tuple[ImageSource, tuple[Failure, ...]]:
-    """The images that can be read, and those that cannot. Raises `UsageError` for too many."""
-    with bar(console, "reading headers", visible=visible) as on_progress:
-        report = scan(source, seed=seed, on_progress=on_progress)
-    report.check()
-    return good(source, report), report.bad
+def _check_method(method: Method, recipe: Recipe, machine: Machine) -> None:
+    """Raise `UsageError` for settings that would fail later, before anything is written."""
+    batch_size = recipe.data.batch_size // (machine.world_size * recipe.training.accumulate)
+    recipe.method.check(batch_size, recipe.training.sync_batch_norm)
+    build_optimizer(method, recipe.optimizer)
 
 
-def _about(
-    spec: str | Path | ImageSource,
-    source: ImageSource,
-    copies: Sequence[Copy],
-    recipe: Recipe,
-    machine: Machine,
+def _metadata(
+    data: RunData, recipe: Recipe, machine: Machine, init: str | Path | None
 ) -> dict[str, Any]:
-    prints = [source.fingerprint(), *(copy.fingerprint() for copy in copies)]
-    named = type(spec).__name__ if isinstance(spec, ImageSource) else public_name(str(spec))
+    """The content of `run.json`."""
     return {
-        "data": named,
-        "images": len(source),
-        "classes": None if source.classes is None else len(source.classes),
-        "data_fingerprint": "-".join(prints),
+        "data": data.name,
+        "num_images": len(data.everything),
+        "num_classes": data.num_classes,
+        "data_fingerprint": data.fingerprint(),
         "seed": recipe.seed,
-        "devices": machine.world,
+        "devices": machine.world_size,
         "threads": torch.get_num_threads(),
         "versions": versions(),
         "commit": commit(),
+        "init": init and public_name(str(init)),
     }
 
 
-def _open_folder(
-    folder: RunFolder, recipe: Recipe, about: dict[str, Any], resume: bool, console: Console
+def _check_resumed(
+    folder: RunFolder, recipe: Recipe, metadata: dict[str, Any], console: Console
 ) -> None:
-    if not resume:
-        folder.start(to_yaml(recipe), about)
-        return
-    before = folder.read_about()
+    """Raise `UsageError` unless the run in the folder is the same; warn of other hardware."""
+    before = folder.read_metadata()
     require_same_run(
         to_mapping(load_recipe(read_recipe(folder.recipe))),
         to_mapping(recipe),
         before["data_fingerprint"],
-        about["data_fingerprint"],
+        metadata["data_fingerprint"],
     )
-    if before.get("init") != about["init"] and not folder.checkpoint.exists():
-        raise UsageError(f"the run to resume began with --init {before.get('init')}; say so again")
+    if before.get("init") != metadata["init"] and not folder.checkpoint.exists():
+        raise UsageError(
+            f"the run to resume was started with --init {before.get('init')}; give it again"
+        )
     for key in ("devices", "threads"):
-        if before[key] != about[key]:
+        if before[key] != metadata[key]:
             console.print(
-                f"[yellow]the run had {before[key]} {key} and now has {about[key]}: "
+                f"[yellow]the run had {before[key]} {key} and now has {metadata[key]}: "
                 "the result will differ in rounding[/]"
             )
     if not folder.checkpoint.exists():
-        console.print("the run has no checkpoint yet; it starts from its beginning")
+        console.print("the run has no checkpoint yet; it starts from the beginning")
+
+
+def _write_views_and_skipped(
+    folder: RunFolder, data: RunData, recipe: Recipe, console: Console
+) -> None:
+    FailureLog(folder.skipped).add(data.unreadable)
+    if data.unreadable:
+        console.print(f"{len(data.unreadable)} images cannot be read; see '{folder.skipped.name}'")
+    if not folder.views.exists():
+        view_sheet(data.source, recipe.view_plan(), recipe.seed).save(folder.views)
 
 
 def _final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> dict[str, float]:
-    entries = read_log(folder.log)
     metrics: dict[str, float] = {}
-    for entry in entries:
+    for entry in read_log(folder.log):
         metrics |= {key: entry[key] for key in ("loss", "embedding_std", "knn") if key in entry}
     if knn is not None:
         # A run that was killed after its last step has not measured yet.
@@ -249,7 +210,7 @@ def _final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> 
 
 
 def card_of(method: Method, recipe: Recipe) -> Card:
-    """The card of a method's encoder; branches are spaces where the method says so."""
+    """The card of a method's encoder, with its spaces if the method has several."""
     encoder = method.encoder
     return Card(
         encoder=recipe.encoder,

@@ -1,4 +1,4 @@
-"""The progress bar: images a second, time left, loss; plain lines where there is no terminal."""
+"""Progress of a training: a bar with speed, time left and loss; plain lines without a terminal."""
 
 import time
 from typing import Any
@@ -13,13 +13,13 @@ _REFRESH_SECONDS = 0.25
 
 
 class TrainingProgress(Callback):
-    """One bar for the run. It draws from the training thread, so it costs no core of its own."""
+    """One bar for the run, drawn by the training thread, so that it needs no core of its own."""
 
     def __init__(self, console: Console, label: str) -> None:
         self.console = console
         self.label = label
         self.note = ""
-        """A few words at the end of the bar, e.g. the kNN accuracy."""
+        """Text at the end of the bar, e.g. the kNN accuracy."""
         self._progress: Progress | None = None
         self._task = TaskID(0)
         self._drawn = 0.0

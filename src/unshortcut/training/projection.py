@@ -1,4 +1,4 @@
-"""The embedding of a run: encoder and head together, the space where its loss works."""
+"""The embedding of a run: encoder and head together, the space of its loss."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,14 +18,14 @@ from unshortcut.training.pretraining import build_method
 
 
 def is_run(spec: str | Path) -> bool:
-    """Whether a model spec is a run folder of ours, finished or not."""
+    """Whether a model spec is a run folder, finished or not."""
     return RunFolder(Path(spec)).recipe.is_file()
 
 
 def load_projection(run: str | Path) -> LoadedModel:
-    """A run as a model whose features (N, D) are its method's unit embeddings.
+    """Load a run as a model whose features (N, D) are its method's unit embeddings.
 
-    The exported encoder has no head, so the weights are those of the run's checkpoint.
+    The exported encoder has no head, so the weights come from the run's checkpoint.
     """
     method, recipe = load_method(run)
     if torch.cuda.is_available():
@@ -34,12 +34,12 @@ def load_projection(run: str | Path) -> LoadedModel:
 
 
 def load_method(run: str | Path) -> tuple[Method, Recipe]:
-    """The method of a run with the weights of its checkpoint, and the recipe."""
+    """Load the method of a run, with the weights of its checkpoint, and the recipe."""
     folder = RunFolder(Path(run))
     if not is_run(run):
-        raise UsageError(f"'{run}' is no run of unshortcut: only those have embedding spaces")
+        raise UsageError(f"'{run}' is not a run of unshortcut; only runs have an embedding")
     if not folder.checkpoint.is_file():
-        raise UsageError(f"'{run}' has no checkpoint, which is where the head of a run is kept")
+        raise UsageError(f"'{run}' has no checkpoint, which holds the head of a run")
     recipe = load_recipe(folder.recipe)
     method = build_method(recipe)
     _load_weights(method, load_checkpoint(folder.checkpoint).get("state_dict", {}), run)
@@ -48,7 +48,7 @@ def load_method(run: str | Path) -> tuple[Method, Recipe]:
 
 def _load_weights(method: Method, state: Mapping[str, Tensor], run: str | Path) -> None:
     try:
-        # What only training needs, such as a memory of every image, is not there without the data.
+        # Without the data there are no buffers for training only, such as a memory of every image.
         missing = method.load_state_dict(state, strict=False).missing_keys
     except RuntimeError as error:
         reason = " ".join(str(error).split("\n\t")[1:2]) or str(error)

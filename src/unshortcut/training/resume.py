@@ -1,4 +1,4 @@
-"""Resuming: the run must be the same run; what changed is shown, and harmless changes pass."""
+"""Resuming: the recipe and the data must be the same, except for harmless settings."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ HARMLESS = frozenset(
         "summary",
         "paper",
         "data.name",
-        "data.double",
+        "data.filtered_copy",
         "data.workers",
         "training.checkpoint_minutes",
         "training.checkpoint_steps",
@@ -17,11 +17,11 @@ HARMLESS = frozenset(
         "training.knn_epochs",
     }
 )
-"""Keys that change neither weights nor order: where data lie is checked by their content."""
+"""Keys that do not change the weights; data are compared by content, not by path."""
 
 
 def differences(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
-    """Keys in which two plain documents differ, with both values, harmless ones left out."""
+    """Keys in which two plain documents differ, with both values, except harmless keys."""
     if path in HARMLESS or old == new:
         return {}
     if isinstance(old, dict) and isinstance(new, dict):
@@ -41,10 +41,12 @@ def differences(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]
 def require_same_run(
     old_recipe: dict[str, Any], new_recipe: dict[str, Any], old_data: str, new_data: str
 ) -> None:
-    """Refuse to resume with another recipe or other data; the difference is shown."""
+    """Raise `UsageError` with the difference if the recipe or the data have changed."""
     changed = differences(old_recipe, new_recipe)
     if changed:
         lines = "\n".join(f"  {key}: {old!r} -> {new!r}" for key, (old, new) in changed.items())
-        raise UsageError(f"the recipe is not the one of the run to resume:\n{lines}")
+        raise UsageError(f"the recipe differs from that of the run to resume:\n{lines}")
     if old_data != new_data:
-        raise UsageError("the data are not those of the run to resume: their content has changed")
+        raise UsageError(
+            "the data differ from those of the run to resume: their content has changed"
+        )

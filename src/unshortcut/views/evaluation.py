@@ -15,9 +15,7 @@ class WholeView:
 
     size: int
 
-    def __call__(
-        self, image: Image, identity: str, seed: int, epoch: int, index: int
-    ) -> dict[str, ImageArray]:
+    def __call__(self, image: Image, seed: int, epoch: int, index: int) -> dict[str, ImageArray]:
         """One view, called `image`; the key plays no part."""
         if (image.height, image.width) == (self.size, self.size):
             return {"image": image.pixels()}
@@ -33,9 +31,7 @@ class EvaluationView:
     size: int
     crop_share: float = 0.875
 
-    def __call__(
-        self, image: Image, identity: str, seed: int, epoch: int, index: int
-    ) -> dict[str, ImageArray]:
+    def __call__(self, image: Image, seed: int, epoch: int, index: int) -> dict[str, ImageArray]:
         """One view, called `image`; the key plays no part."""
         pipeline = Pipeline([Resize(round(self.size / self.crop_share)), CenterCrop(self.size)])
         sampled = pipeline.sample(None, image.height, image.width)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The view plan: all named views of one image, by key."""
+"""The view plan: all named views of one image."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,8 +12,8 @@ from unshortcut.views.transform import ViewContext, ViewTransforms
 class ViewPlan:
     """Makes the named views of one image; the same key gives the same views to the bit.
 
-    `transforms` is what a method asks for, by name and in order; `augmentations` is the pipeline of
-    every view, except of those that `overrides` gives one of their own.
+    `transforms` are the views that a method asks for, by name and in order. `augmentations` is the
+    pipeline of every view, except those that have one of their own in `overrides`.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class ViewPlan:
         for name, transform in self.transforms.items():
             transform.check(name, self.pipelines)
 
-    def __call__(self, image: Image, identity: str, seed: int, epoch: int, index: int) -> Views:
+    def __call__(self, image: Image, seed: int, epoch: int, index: int) -> Views:
         """Views of an image, name to uint8 (h, w, 3), in the order of the plan.
 
-        `identity` names the image in its data set; (seed, epoch, index) is the key of all sampled.
+        (seed, epoch, index) is the key of all sampled parameters.
         """
-        context = ViewContext(image, identity, (seed, epoch, index), self.pipelines)
+        context = ViewContext(image, (seed, epoch, index), self.pipelines)
         for name, transform in self.transforms.items():
-            sampled = transform.sample(context, self.pipelines[name], context.generator(name))
-            context.sampled[name] = sampled
+            params = transform.sample(context, self.pipelines[name], context.generator(name))
+            context.sampled[name] = params
         context.shrink = min(
             transform.shrink(self.pipelines[name], context.sampled[name])
             for name, transform in self.transforms.items()
@@ -59,16 +59,5 @@ class ViewPlan:
             for name, transform in self.transforms.items()
         }
         return Views(
-            context.views, {n: metadata for n, metadata in metadata.items() if metadata is not None}
+            context.views, {name: value for name, value in metadata.items() if value is not None}
         )
-
-    def copies(self) -> tuple[str, ...]:
-        """The copies of the data set that views may be made from, each once."""
-        pipelines = self.pipelines.values()
-        asked = (a.copies() for pipeline in pipelines for a in pipeline.augmentations)
-        return tuple(dict.fromkeys(copy for copies in asked for copy in copies))
-
-    def beside(self) -> tuple[str, ...]:
-        """The copies of any size that single views are made from, each once."""
-        asked = (transform.beside() for transform in self.transforms.values())
-        return tuple(dict.fromkeys(copy for copies in asked for copy in copies))

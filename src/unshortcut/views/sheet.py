@@ -1,4 +1,4 @@
-"""Contact sheets: an image and every named view of it, side by side."""
+"""Contact sheets: images and their named views, side by side."""
 
 from collections.abc import Sequence
 
@@ -13,28 +13,28 @@ from unshortcut.randomness import generator
 from unshortcut.views.plan import ViewPlan
 
 _GAP, _TITLE = 6, 22
-_PASSED_OVER = 100
+_MAX_SKIPPED = 100
 _BACKGROUND, _INK = (255, 255, 255), (40, 40, 40)
 
 
 def view_sheet(
-    source: ImageSource, plan: ViewPlan, seed: int, *, images: int = 6, samples: int = 3
+    source: ImageSource, plan: ViewPlan, seed: int, *, num_images: int = 6, samples: int = 3
 ) -> PillowImage.Image:
-    """A row an image: the image itself, then every view of the plan, `samples` times.
+    """One row per image: the image itself, then every view of the plan, `samples` times.
 
-    Images that cannot be read are passed over, unless none of many can.
+    Unreadable images are skipped; `RunError` is raised if no image can be used.
     """
     rows: list[list[ImageArray]] = []
     titles = ["image"]
     reason = BadImageError("there are no images")
-    for index in generator(seed, "sheet").permutation(len(source))[: images + _PASSED_OVER]:
+    for index in generator(seed, "sheet").permutation(len(source))[: num_images + _MAX_SKIPPED]:
         try:
             titles, row = _row(source, plan, seed, int(index), samples)
         except BadImageError as error:
             reason = error
             continue
         rows.append(row)
-        if len(rows) == images:
+        if len(rows) == num_images:
             break
     if not rows:
         raise RunError(f"no view can be made; the last image failed: {reason}")
@@ -47,7 +47,7 @@ def _row(
     image = source.image(index)
     titles, row = ["image"], [image.pixels()]
     for epoch in range(samples):
-        views = plan(image, source.identity(index), seed, epoch, index)
+        views = plan(image, seed, epoch, index)
         titles += list(views)
         row += list(views.values())
     return titles, row
@@ -60,7 +60,7 @@ def sheet(
     *,
     side: int = 128,
 ) -> PillowImage.Image:
-    """Rows of uint8 (h, w, 3) images, each fitted into a square, with titles above and at left."""
+    """Rows of uint8 (h, w, 3) images, each fitted into a square, with titles above and left."""
     columns = max(len(row) for row in rows)
     font = ImageFont.load_default(14)
     margin = _GAP + max((round(font.getlength(title)) + _GAP for title in row_titles), default=0)

@@ -1,7 +1,7 @@
-"""How one named view is made: a transform sampled its parameters, then makes the view.
+"""How one named view is made: a transform samples parameters, then applies them.
 
-Drawing comes first for all views of an image, so that the image is decoded once, no finer than
-the views need, and so that a view may share sampled with another.
+Parameters are sampled for all views of an image first, so that the image is decoded once, at the
+lowest resolution that the views allow, and so that a view may share parameters with another.
 """
 
 from abc import ABC, abstractmethod
@@ -13,118 +13,120 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations.augmentation import Augmentation, Pipeline
-from unshortcut.data.copies import open_beside, open_copy
-from unshortcut.data.source import Image
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline, requested_variant
+from unshortcut.data.source import Image, ImageWithVariants, require_same_size
+from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
 
 
 @dataclass
 class ViewContext:
-    """One image on its way to its views: what has been drawn, what has been made."""
+    """One image, with the parameters sampled and the views made so far."""
 
     image: Image
-    identity: str
-    """What names the image in its data set: the key to what lies beside it."""
     key: tuple[int, int, int] = (0, 0, 0)
-    """(seed, epoch, index): with a view's name, the key of its sampled."""
+    """(seed, epoch, index); together with a view's name, the key of its sampled parameters."""
     pipelines: Mapping[str, Pipeline] = field(default_factory=dict)
     """The augmentations of each view."""
     sampled: dict[str, Any] = field(default_factory=dict)
-    """Draws of the views named so far, in the order of the plan."""
+    """Parameters sampled so far, by view, in the order of the plan."""
     views: dict[str, ImageArray] = field(default_factory=dict)
     """Views made so far, uint8 (h, w, 3)."""
     shrink: float = 1.0
     _pixels: dict[str | None, ImageArray] = field(default_factory=dict)
-    _trails: list["_Trail"] = field(default_factory=list)
+    _traces: list["_Trace"] = field(default_factory=list)
 
     def generator(self, view: str) -> np.random.Generator:
-        """The numbers that the sampled of a view come from, from their beginning."""
+        """A new generator for the parameters of a view; it always starts from the beginning."""
         return generator(*self.key, view)
 
-    def pixels(self, copy: str | None = None) -> ImageArray:
-        """The decoded image, or its copy in another data set; each is decoded once."""
-        if copy not in self._pixels:
-            self._pixels[copy] = self._open(copy).pixels(self.shrink)
-        return self._pixels[copy]
+    def variant(self, name: str) -> Image:
+        """A variant of the image, of any size. Raises `BadImageError`."""
+        if not isinstance(self.image, ImageWithVariants):
+            raise UsageError(
+                f"a view is made from the copy '{name}', but these images have no copies; attach "
+                "them with `unshortcut.training.plan_copies.plan_copies(plan).attach(source)`"
+            )
+        return self.image.variant(name)
+
+    def pixels(self, variant: str | None = None) -> ImageArray:
+        """The decoded image, or a variant of the same size; each is decoded once."""
+        if variant not in self._pixels:
+            image = self.image
+            if variant is not None:
+                image = self.variant(variant)
+                require_same_size(image, self.image)
+            self._pixels[variant] = image.pixels(self.shrink)
+        return self._pixels[variant]
 
     def apply(self, pipeline: Pipeline, sampled: Sequence[Any]) -> ImageArray:
-        """The image through a pipeline, uint8 (h, w, 3).
+        """The image after a pipeline, uint8 (h, w, 3).
 
-        What another view began with too, the same crop say, is not done again.
+        Steps that another view has begun with as well, such as the same crop, are not repeated.
         """
-        copy = pipeline.copy(sampled)
+        variant = requested_variant(list(sampled))
         steps = list(zip(pipeline.augmentations, sampled, strict=True))
-        trail = _Trail(copy, [], [])
-        for known in self._trails:
-            begun = known.begun_alike(copy, steps)
-            if begun > len(trail.steps):
-                trail = _Trail(copy, known.steps[:begun], known.results[:begun])
-        image = trail.results[-1] if trail.results else self.pixels(copy)
-        for augmentation, params in steps[len(trail.steps) :]:
+        trace = _Trace(variant, [], [])
+        for known in self._traces:
+            shared = known.shared_steps(variant, steps)
+            if shared > len(trace.steps):
+                trace = _Trace(variant, known.steps[:shared], known.results[:shared])
+        image = trace.results[-1] if trace.results else self.pixels(variant)
+        for augmentation, params in steps[len(trace.steps) :]:
             image = augmentation.apply(image, params)
-            trail.steps.append((augmentation, params))
-            trail.results.append(image)
-        self._trails.append(trail)
+            trace.steps.append((augmentation, params))
+            trace.results.append(image)
+        self._traces.append(trace)
         return image
-
-    def _open(self, copy: str | None) -> Image:
-        if copy is None:
-            return self.image
-        return open_beside(open_copy(copy), self.identity, self.image)
 
 
 @dataclass(frozen=True)
-class _Trail:
-    """How a view was made: the image or copy, augmentations and sampled, what each step gave."""
+class _Trace:
+    """How a view was made: its steps (augmentation and parameters) and the result of each."""
 
-    copy: str | None
+    variant: str | None
     steps: list[tuple[Augmentation, Any]]
     results: list[ImageArray]
 
-    def begun_alike(self, copy: str | None, steps: Sequence[tuple[Augmentation, Any]]) -> int:
-        """How many first steps are the same."""
-        if copy != self.copy:
+    def shared_steps(self, variant: str | None, steps: Sequence[tuple[Augmentation, Any]]) -> int:
+        """How many steps at the beginning are the same."""
+        if variant != self.variant:
             return 0
-        alike = 0
-        for (known, drawn), (augmentation, params) in zip(self.steps, steps, strict=False):
-            if known is not augmentation or drawn != params:
+        shared = 0
+        for (known, known_params), (augmentation, params) in zip(self.steps, steps, strict=False):
+            if known is not augmentation or known_params != params:
                 break
-            alike += 1
-        return alike
+            shared += 1
+        return shared
 
 
 class ViewTransform(ABC):
-    """A frozen dataclass; a method names one for each view that it asks for."""
+    """A frozen dataclass that makes one view; a method names one for each view it asks for."""
 
     has_pipeline: ClassVar[bool] = True
     """Whether the view goes through augmentations that a recipe may override."""
 
     @abstractmethod
     def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> Any:
-        """Parameters of the view; `context.sampled` holds those of the views before it."""
+        """Sample parameters; `context.sampled` holds those of the preceding views."""
 
     @abstractmethod
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: Any) -> ImageArray:
-        """The view, uint8 (h, w, 3); `context.views` holds the views before it."""
+        """The view, uint8 (h, w, 3); `context.views` holds the preceding views."""
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
-        """Refuse augmentations from which the view cannot be made; `pipelines` are by view."""
+        """Raise `UsageError` for augmentations that the view cannot use; `pipelines` by view."""
         return
 
     def metadata(
         self, context: ViewContext, pipeline: Pipeline, sampled: Any
     ) -> NDArray[np.bool_] | None:
-        """(k,) answers that a method may ask for, once all views are drawn."""
+        """(k,) booleans about the view for the method, once all parameters are sampled."""
         return None
 
     def shrink(self, pipeline: Pipeline, sampled: Any) -> float:
-        """How much smaller than full size the image may be decoded for this view."""
+        """How many times smaller than the full image the image may be decoded for this view."""
         return 1.0
-
-    def beside(self) -> tuple[str, ...]:
-        """Copies of the data set, with images of any size, that the view may be made from."""
-        return ()
 
 
 ViewTransforms = Mapping[str, ViewTransform]

@@ -176,7 +176,7 @@ def _ranked(labels: Places, seed: int) -> tuple[Places, Places, Places]:
 
 
 def _view(source: ImageSource, view: View, index: int) -> Pixels:
-    return view(source.image(index), source.identity(index), 0, 0, index)["image"]
+    return view(source.image(index), 0, 0, index)["image"]
 
 
 def _try(source: ImageSource, view: View, index: int) -> Pixels | str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unshortcut.models.load import LoadedModel
-from unshortcut.result import public_name, told_apart
+from unshortcut.result import public_name, unique_names
 
 Model = str | Path | LoadedModel
 
@@ -15,4 +15,4 @@ def by_name(models: Sequence[Model]) -> dict[str, Model]:
         model.name if isinstance(model, LoadedModel) else public_name(str(model))
         for model in models
     ]
-    return dict(zip(told_apart(names), models, strict=True))
+    return dict(zip(unique_names(names), models, strict=True))

@@ -1,1 +1,1 @@
-"""View transforms: one file each, found by being in this folder."""
+"""Transforms that make a view, one per file; a new file is found without registration."""

@@ -1,4 +1,4 @@
-"""The ordinary view: the pipeline with sampled of its own."""
+"""The ordinary view: a pipeline with sampled parameters of its own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from unshortcut.views.transform import ViewContext, ViewTransform
 
 @dataclass(frozen=True)
 class Augmented(ViewTransform):
-    """All augmentations of the view's pipeline, drawn independently of every other view."""
+    """The view's pipeline, with parameters sampled independently of every other view."""
 
     def sample(
         self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator

@@ -1,4 +1,4 @@
-"""Jigsaw pieces: crops of a 3 × 3 grid, laid out in a random order (PIRL, InfoMin)."""
+"""Jigsaw pieces: crops from a 3 × 3 grid in random order (PIRL, InfoMin)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,42 +11,41 @@ from unshortcut.randomness import generator
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 GRID = 3
-"""Pieces a side."""
+"""Pieces per side."""
 PIECE_SHARE = 64 / 85
-"""Side of a piece over that of its cell: 64 of 85 pixels in PyContrast, for images of 255."""
+"""Side of a piece relative to its cell: 64 of 85 pixels in PyContrast, for images of 255."""
 
 
 @dataclass(frozen=True)
 class Jigsaw(ViewTransform):
-    """The view's own augmentations, then from each cell of the grid a piece at a random place.
+    """The view's own augmentations, then a randomly placed piece from each cell of the grid.
 
-    The pieces form one image again, in a random order: `models.jigsaw.cut` gives them back.
+    The pieces form one image in a random order; `models.jigsaw.cut` separates them again.
     """
 
     def sample(
         self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
     ) -> tuple[list[Any], int]:
         sampled = pipeline.sample(rng, context.image.height, context.image.width)
-        return sampled, int(rng.integers(2**62))  # where pieces lie depends on the image made
+        return sampled, int(rng.integers(2**62))  # pieces depend on the size of the view
 
     def apply(
         self, context: ViewContext, pipeline: Pipeline, sampled: tuple[list[Any], int]
     ) -> ImageArray:
         augmentations, seed = sampled
-        image = pipeline.apply(context.pixels(pipeline.copy(augmentations)), augmentations)
-        return lay_out(image, generator(seed))
+        return lay_out(context.apply(pipeline, augmentations), generator(seed))
 
     def shrink(self, pipeline: Pipeline, sampled: tuple[list[Any], int]) -> float:
         return pipeline.shrink(sampled[0])
 
 
 def lay_out(image: ImageArray, rng: np.random.Generator) -> ImageArray:
-    """An image (h, w, 3) of at least 3 × 3 pixels to its pieces in a random order, as one image."""
+    """Rearrange an image (h, w, 3) of at least 3 × 3 pixels into its pieces in random order."""
     cells = [side // GRID for side in image.shape[:2]]
     pieces = [max(1, round(PIECE_SHARE * cell)) for cell in cells]
     out = np.empty((GRID * pieces[0], GRID * pieces[1], 3), np.uint8)
-    for place, cell in enumerate(rng.permutation(GRID * GRID)):
-        (top, left), (to_top, to_left) = divmod(int(cell), GRID), divmod(place, GRID)
+    for index, cell in enumerate(rng.permutation(GRID * GRID)):
+        (top, left), (to_top, to_left) = divmod(int(cell), GRID), divmod(index, GRID)
         down, right = (int(rng.integers(c - p + 1)) for c, p in zip(cells, pieces, strict=True))
         top, left = top * cells[0] + down, left * cells[1] + right
         piece = image[top : top + pieces[0], left : left + pieces[1]]

@@ -20,10 +20,10 @@ from unshortcut.views.transforms.augmented import Augmented
 
 @dataclass(frozen=True)
 class Sharing(Augmented):
-    """All augmentations of the pipeline, those in `shares` with the sampled of the view `of`.
+    """All augmentations of the pipeline; those in `shares` have the parameters of the view `of`.
 
-    It tells for each set of augmentations in `compares` whether all of their sampled equal those of
-    `of`: always where they are shared, by accident elsewhere.
+    Its metadata say, for each set of augmentations in `compares`, whether all of their parameters
+    equal those of `of`: always if they are shared, by chance otherwise.
     """
 
     of: str = "query"
@@ -34,17 +34,17 @@ class Sharing(Augmented):
     def sample(
         self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
     ) -> list[Any]:
-        given = self._drawn(context, pipeline, self.shares)
+        given = self._params_of(context, pipeline, self.shares)
         return pipeline.sample(rng, context.image.height, context.image.width, given)
 
     def metadata(
         self, context: ViewContext, pipeline: Pipeline, sampled: Sequence[Any]
     ) -> NDArray[np.bool_] | None:
-        """(k,): for each of `compares` whether the sampled are equal."""
+        """(k,): for each entry of `compares`, whether the parameters are equal."""
         if not self.compares:
             return None
-        there = [self._drawn(context, pipeline, names) for names in self.compares]
-        return np.array([all(sampled[p] == drawn for p, drawn in one.items()) for one in there])
+        there = [self._params_of(context, pipeline, names) for names in self.compares]
+        return np.array([all(sampled[i] == params for i, params in one.items()) for one in there])
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
         own, other = pipelines[view], pipelines[self.of]
@@ -54,31 +54,30 @@ class Sharing(Augmented):
                 raise _absent(view, name, other)
             if here != there:
                 raise UsageError(
-                    f"the view '{view}' shares sampled of '{name}' with the view '{self.of}', so "
-                    "views.overrides may not give them different ones"
+                    f"the view '{view}' shares parameters of '{name}' with '{self.of}', so "
+                    "views.overrides may not give it different settings"
                 )
         self._check_sizes(view, own)
 
     def _check_sizes(self, view: str, pipeline: Pipeline) -> None:
-        """Refuse to share a crop whose box was drawn for an image that is turned otherwise."""
-        turns = None
+        """Refuse to share a crop whose box was sampled for an image of another orientation."""
+        rotation = None
         for augmentation in pipeline.augmentations:
-            if augmentation.name in self.shares and turns and hasattr(augmentation, "size"):
+            if augmentation.name in self.shares and rotation and hasattr(augmentation, "size"):
                 raise UsageError(
                     f"the view '{view}' cannot share '{augmentation.name}', which comes after "
-                    f"'{turns}': its box is for an image that is turned as the query is; put "
-                    f"'{turns}' after it, or share it too"
+                    f"'{rotation}': its box is for an image rotated as the query is; put "
+                    f"'{rotation}' after it, or share it too"
                 )
-            fixed = hasattr(augmentation, "size")
-            if fixed:
-                turns = None
+            if hasattr(augmentation, "size"):
+                rotation = None
             elif _changes_size(augmentation) and augmentation.name not in self.shares:
-                turns = augmentation.name
+                rotation = augmentation.name
 
-    def _drawn(
+    def _params_of(
         self, context: ViewContext, pipeline: Pipeline, names: Sequence[str]
     ) -> dict[int, Any]:
-        """What `of` drew for augmentations of these names, by their place in our pipeline."""
+        """Parameters of `of` for augmentations of these names, by their index in our pipeline."""
         other = context.pipelines[self.of]
         return {
             here: context.sampled[self.of][there]
@@ -89,7 +88,7 @@ class Sharing(Augmented):
 
 @dataclass(frozen=True)
 class Lacking(Augmented):
-    """All augmentations of the pipeline but for those in `lacks`."""
+    """All augmentations of the pipeline except those in `lacks`."""
 
     lacks: tuple[str, ...] = ()
     """Names of augmentations."""
@@ -97,7 +96,7 @@ class Lacking(Augmented):
     def sample(
         self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
     ) -> list[Any]:
-        given = {place: None for name in self.lacks for place in pipeline.indices(name)}
+        given = {index: None for name in self.lacks for index in pipeline.indices(name)}
         return pipeline.sample(rng, context.image.height, context.image.width, given)
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
@@ -107,13 +106,13 @@ class Lacking(Augmented):
                 raise _absent(view, name, pipelines[view])
             if not all(map(_can_be_left_out, named)):
                 raise UsageError(
-                    f"the view '{view}' cannot do without '{name}': views without it would have "
-                    "another size, or it has no way to leave an image as it is"
+                    f"the view '{view}' cannot leave out '{name}': views without it would have "
+                    "another size, or it cannot leave an image as it is"
                 )
 
 
 def _named(pipeline: Pipeline, name: str) -> list[Augmentation]:
-    return [pipeline.augmentations[place] for place in pipeline.indices(name)]
+    return [pipeline.augmentations[index] for index in pipeline.indices(name)]
 
 
 def _absent(view: str, name: str, pipeline: Pipeline) -> UsageError:
@@ -122,12 +121,12 @@ def _absent(view: str, name: str, pipeline: Pipeline) -> UsageError:
 
 
 def _changes_size(augmentation: Augmentation) -> bool:
-    """Whether its sampled decide on the size of what it returns."""
+    """Whether the size of its result depends on the sampled parameters."""
     return type(augmentation).output_size is not Augmentation.output_size
 
 
 def _can_be_left_out(augmentation: Augmentation) -> bool:
-    """Whether it leaves an image as it is where None was drawn."""
+    """Whether it returns an image unchanged when its parameters are None."""
     image = np.zeros((8, 8, 3), np.uint8)
     try:
         return augmentation.apply(image, None) is image

@@ -1,4 +1,7 @@
-"""The texture image of an image, with the augmentations of its query (NSN, section 2.2)."""
+"""Texture-based negatives: the texture of an image, augmented like its query.
+
+Section 2.2 of "Robust Contrastive Learning Using Negative Samples with Diminished Semantics".
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +12,6 @@ import numpy as np
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Pipeline
-from unshortcut.data.copies import open_copy
 from unshortcut.imaging.synthesis import PATCH_SIDES, example_patches, synthesize_texture
 from unshortcut.randomness import generator
 from unshortcut.views.transform import ViewContext, ViewTransform
@@ -17,22 +19,22 @@ from unshortcut.views.transform import ViewContext, ViewTransform
 
 @dataclass(frozen=True)
 class Textured(ViewTransform):
-    """The texture image, through the augmentations of the view `of` with the sampled of that view.
+    """The texture image, with the augmentations and the sampled parameters of the view `of`.
 
     The authors restore the state of the random generator between the photograph and its texture
-    image. So here: where an augmentation meets an image of the size that it met in the query (all
-    of them after the crop), it takes the query's own draw; where it does not, it sampled from the
-    numbers that the query's sampled came from.
+    image. Likewise, an augmentation that sees an image of the same size as in the query (after
+    the crop, all of them do) takes the query's parameters; otherwise its parameters are sampled
+    anew from the generator of the query.
     """
 
     has_pipeline: ClassVar[bool] = False
 
     of: str = "query"
     copy: str | None = None
-    """The texturized copy of the data set; None: synthesized for each view anew."""
+    """The texturized copy of the data set; None synthesizes a new texture for each view."""
     patch: float | None = None
-    """Side of the example patches, or, below 1, their share of the image's shorter side and 96
-    pixels at most; None: 96 where the image allows, else 48, else its side."""
+    """Side of the example patches in pixels; below 1, relative to the image's shorter side, with
+    at most 96 pixels; None: 96 if the image is large enough, else 48, else the image's side."""
 
     def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
         return int(rng.integers(2**62))  # the seed of the synthesis
@@ -40,17 +42,14 @@ class Textured(ViewTransform):
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
         texture = self._texture(context, sampled)
         query = context.pipelines[self.of]
-        return query.apply(texture, self._draws(context, query, texture))
+        return query.apply(texture, self._sampled(context, query, texture))
 
     def shrink(self, pipeline: Pipeline, sampled: int) -> float:
-        return 1.0 if self.copy is None else math.inf  # a texture is that of the image in full
-
-    def beside(self) -> tuple[str, ...]:
-        return () if self.copy is None else (self.copy,)
+        return 1.0 if self.copy is None else math.inf  # textures are synthesized at full resolution
 
     def _texture(self, context: ViewContext, seed: int) -> ImageArray:
         if self.copy is not None:
-            return open_copy(self.copy).image(context.identity).pixels()
+            return context.variant(self.copy).pixels()
         rng = generator(seed)
         height, width = context.views[self.of].shape[:2]
         patches = example_patches(context.pixels(), rng, self._side(context))
@@ -62,18 +61,18 @@ class Textured(ViewTransform):
         shorter = min(context.image.height, context.image.width)
         return max(1, min(round(self.patch * shorter), max(PATCH_SIDES)))
 
-    def _draws(
+    def _sampled(
         self, context: ViewContext, pipeline: Pipeline, texture: ImageArray
     ) -> Sequence[Any]:
         rng = context.generator(self.of)
-        there = context.image.height, context.image.width
-        here = texture.shape[0], texture.shape[1]
+        query_size = context.image.height, context.image.width
+        size = texture.shape[0], texture.shape[1]
         sampled = []
-        for augmentation, drawn in zip(
+        for augmentation, query_params in zip(
             pipeline.augmentations, context.sampled[self.of], strict=True
         ):
-            params = drawn if here == there else augmentation.sample(rng, *here)
-            there = augmentation.output_size(drawn, *there)
-            here = augmentation.output_size(params, *here)
+            params = query_params if size == query_size else augmentation.sample(rng, *size)
+            query_size = augmentation.output_size(query_params, *query_size)
+            size = augmentation.output_size(params, *size)
             sampled.append(params)
         return sampled

@@ -1,6 +1,7 @@
-"""Patch tiles: the texture of an image, its patches laid out anew (NSN, section 2.3).
+"""Patch-based negatives: patches of an image, tiled at random.
 
-In the authors' code the patches come from the finished query view; in the paper, from the image.
+Section 2.3 of "Robust Contrastive Learning Using Negative Samples with Diminished Semantics". In
+the authors' code the patches come from the finished query view; in the paper, from the image.
 """
 
 import math
@@ -16,11 +17,11 @@ from unshortcut.randomness import generator
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 PATCH_SHARE = (16 / 224, 72 / 224)
-"""The papers' range of the patches' side, as shares of the view's."""
+"""The paper's range of patch sides, relative to the side of the view."""
 
 
 def patch_range(side: int) -> tuple[int, int]:
-    """The papers' range of patch sizes for views of `side` pixels.
+    """The paper's range of patch sizes for views of `side` pixels.
 
     >>> patch_range(224), patch_range(64)
     ((16, 72), (5, 21))
@@ -31,30 +32,30 @@ def patch_range(side: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class TiledView(ViewTransform):
-    """Patches of the finished view `of`, which comes before it, tiled to the size of that view."""
+    """Patches of the finished view `of`, a preceding view, tiled to the size of that view."""
 
     has_pipeline: ClassVar[bool] = False
 
     of: str = "query"
     patch: tuple[int, int] | None = None
-    """Range of the patches' side in pixels, both ends included; None: the papers' share."""
+    """Range of patch sides in pixels, inclusive; None for the paper's relative range."""
     overlap: bool = True
     flip: bool = False
     vertical_flip: bool = False
     rotate: bool = False
 
     def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
-        return int(rng.integers(2**62))  # where the patches lie depends on the size of the view
+        return int(rng.integers(2**62))  # patches depend on the size of the view
 
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
         view = context.views[self.of]
         return tile_patches(view, self.tiles(view, view, sampled))
 
     def shrink(self, pipeline: Pipeline, sampled: int) -> float:
-        return math.inf  # nothing is decoded for it
+        return math.inf  # made from another view, without decoding
 
     def tiles(self, image: ImageArray, like: ImageArray, seed: int) -> Tiles:
-        """Tiles out of an image (h, w, 3) for a result of the size of `like`."""
+        """Tiles from an image (h, w, 3) for a result of the size of `like`."""
         height, width = image.shape[:2]
         size = like.shape[0], like.shape[1]
         return sample_tiles(
@@ -72,11 +73,11 @@ class TiledView(ViewTransform):
 
 @dataclass(frozen=True)
 class TiledImage(TiledView):
-    """Patches of the whole image, as it was decoded, tiled to the size of the view `of`."""
+    """Patches of the whole image at full resolution, tiled to the size of the view `of`."""
 
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
         image = context.pixels()
         return tile_patches(image, self.tiles(image, context.views[self.of], sampled))
 
     def shrink(self, pipeline: Pipeline, sampled: int) -> float:
-        return 1.0  # patches are of the image at its own scale
+        return 1.0  # patches have the original resolution

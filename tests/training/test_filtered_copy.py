@@ -36,14 +36,14 @@ def photos(tmp_path: Path) -> Path:
     return tmp_path / "photos"
 
 
-def test_a_doubled_run_trains_on_images_and_copies_and_lists_what_is_missing(
+def test_a_run_with_a_filtered_copy_trains_on_images_and_copies_and_lists_what_is_missing(
     photos: Path, tmp_path: Path
 ) -> None:
     sets = ["data.batch_size=16", "training.log_steps=1"]
-    double = f"data.double={tmp_path / 'copy'}"
-    run = pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[*sets, double])
-    about = json.loads((run.folder / "run.json").read_text())
-    assert about["images"] == 64
+    filtered = f"data.filtered_copy={tmp_path / 'copy'}"
+    run = pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[*sets, filtered])
+    metadata = json.loads((run.folder / "run.json").read_text())
+    assert metadata["num_images"] == 64
     (missing,) = (run.folder / "skipped.jsonl").read_text().splitlines()
     assert "it has no copy in copy" in missing
     plain = pretrain(TINY_RECIPE, photos, tmp_path / "plain", sets=sets)
@@ -55,19 +55,23 @@ def test_a_run_resumes_where_its_copy_has_moved_and_not_where_it_has_changed(
     photos: Path, tmp_path: Path
 ) -> None:
     copy, moved = tmp_path / "copy", tmp_path / "moved"
-    pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.double={copy}"])
+    pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={copy}"])
     copy.rename(moved)
-    pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.double={moved}"], resume=True)
+    pretrain(
+        TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={moved}"], resume=True
+    )
     PIL.Image.fromarray(np.zeros((32, 32, 3), np.uint8)).save(next(moved.rglob("*.png")))
     with pytest.raises(UsageError, match="content has changed"):
-        pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.double={moved}"], resume=True)
+        pretrain(
+            TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={moved}"], resume=True
+        )
 
 
 def test_a_copy_that_is_not_there_is_refused_before_anything_is_written(
     photos: Path, tmp_path: Path
 ) -> None:
     crop = "{name: random_resized_crop}, {name: from_copy, path: nowhere}"
-    for change in ("data.double=nowhere", f"views.augmentations=[{crop}]"):
+    for change in ("data.filtered_copy=nowhere", f"views.augmentations=[{crop}]"):
         with pytest.raises(UsageError, match="no copy of a data set at nowhere"):
             pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[change])
     assert not (tmp_path / "run").exists()
@@ -76,29 +80,31 @@ def test_a_copy_that_is_not_there_is_refused_before_anything_is_written(
 def test_progress_is_measured_on_images_and_never_on_copies(
     photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[KnnData | None] = []
+    chosen: list[KnnData | None] = []
 
     def recorded(*arguments: Any) -> KnnData | None:
-        asked.append(knn_data(*arguments))
-        return asked[-1]
+        chosen.append(knn_data(*arguments))
+        return chosen[-1]
 
-    monkeypatch.setattr("unshortcut.training.pretraining.knn_data", recorded)
-    sets = [f"data.double={tmp_path / 'copy'}", "training.knn_epochs=1"]
+    monkeypatch.setattr("unshortcut.training.run_data.knn_data", recorded)
+    sets = [f"data.filtered_copy={tmp_path / 'copy'}", "training.knn_epochs=1"]
     pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=sets)
-    (shown,) = asked
+    (shown,) = chosen
     assert shown is not None
     names = [s.identity(i) for s in (shown.bank, shown.queries) for i in range(len(s))]
     source = open_data(photos)
     assert sorted(names) == sorted(source.identity(i) for i in range(len(source)))
 
 
-@pytest.mark.parametrize("kind", ["double", "from_copy"])
+@pytest.mark.parametrize("kind", ["filtered_copy", "from_copy"])
 def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(
     photos: Path, tmp_path: Path, kind: str
 ) -> None:
     copy = tmp_path / "copy"
     views = f"[{{name: random_resized_crop}}, {{name: from_copy, path: {copy}}}]"
-    change = f"data.double={copy}" if kind == "double" else f"views.augmentations={views}"
+    change = (
+        f"data.filtered_copy={copy}" if kind == "filtered_copy" else f"views.augmentations={views}"
+    )
     sets = ["data.batch_size=16", change]
     whole = pretrain(TINY_RECIPE, photos, tmp_path / "whole", sets=sets)
 
@@ -108,7 +114,7 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(
                 raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unshortcut.training.fit.StopGracefully", lambda *_: Cut())
+        patch.setattr("unshortcut.training.fit.StepExchange", lambda *_: Cut())
         with pytest.raises((KeyboardInterrupt, SystemExit)):
             pretrain(TINY_RECIPE, photos, tmp_path / "cut", sets=sets)
     cut = pretrain(TINY_RECIPE, photos, tmp_path / "cut", sets=sets, resume=True)
@@ -125,7 +131,7 @@ def test_a_doubled_set_or_an_unfinished_one_is_no_copy(photos: Path, tmp_path: P
         write_json(copy / MANIFEST, said)
         open_copy.cache_clear()
         with pytest.raises(UsageError, match=message):
-            pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.double={copy}"])
+            pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={copy}"])
 
 
 def test_copies_of_another_size_are_refused_before_anything_is_written(
@@ -145,4 +151,4 @@ def test_copies_of_copies_are_refused(photos: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     views = f"views.augmentations=[{{name: from_copy, path: {copy}}}]"
     with pytest.raises(UsageError, match="copies have no copies"):
-        pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[views, f"data.double={copy}"])
+        pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[views, f"data.filtered_copy={copy}"])
