@@ -7,9 +7,9 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "unshortcut"
 ORDER = (
-    "imaging", "data", "augmentations", "views", "models", "losses", "negatives", "methods",
-    "recipes", "probes", "training", "transfer", "spaces", "measuring", "measurements", "auditing",
-    "build", "report", "auditor", "reproduction", "demonstration", "cli",
+    "imaging", "data", "augmentations", "views", "inference", "models", "losses", "negatives",
+    "methods", "recipes", "probes", "training", "transfer", "spaces", "measuring", "measurements",
+    "auditing", "build", "report", "auditor", "reproduction", "demonstration", "cli",
 )  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
 

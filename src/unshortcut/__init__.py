@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from unshortcut.demonstration import demo
     from unshortcut.measuring.nearest import neighbors
     from unshortcut.measuring.similarities import similarity
+    from unshortcut.models.embedding import embed
     from unshortcut.models.load import load_model
-    from unshortcut.probes.run import embed, probe
+    from unshortcut.probes.run import probe
     from unshortcut.recipes.load import load_recipe
     from unshortcut.report.report import Report
     from unshortcut.reproduction.run import reproduce
@@ -33,7 +34,7 @@ _PLACES = {
     "Report": "unshortcut.report.report",
     "advise": "unshortcut.spaces.advice",
     "demo": "unshortcut.demonstration",
-    "embed": "unshortcut.probes.run",
+    "embed": "unshortcut.models.embedding",
     "export": "unshortcut.training.exporting",
     "filter_data": "unshortcut.build.make",
     "load_model": "unshortcut.models.load",

@@ -8,7 +8,8 @@ import torch
 from tests.small import TINY
 from unshortcut.errors import UsageError
 from unshortcut.imaging.lab import scaled_lab
-from unshortcut.models.card import Card, Preprocessing, save_encoder
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, create_encoder
 from unshortcut.models.load import load_model

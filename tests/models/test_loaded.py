@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
 from unshortcut.models.load import from_object, load_model
-from unshortcut.models.loaded import before_last_linear
+from unshortcut.models.wrapping import before_last_linear
 
 IMAGES = torch.rand(4, 3, 16, 16, generator=torch.Generator().manual_seed(0))
 

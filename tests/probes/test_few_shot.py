@@ -6,9 +6,9 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import Features
 from unshortcut.intervals import t_half_width
 from unshortcut.probes import linear, protocols
-from unshortcut.probes.features import Features
 from unshortcut.probes.few_shot import few_shot_accuracy, sample_shots
 from unshortcut.probes.kinds.fewshot import FewShot
 from unshortcut.probes.probe import PROBES

@@ -11,10 +11,10 @@ from tests.small import TINY
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import RunError, UsageError
-from unshortcut.models.card import Preprocessing
+from unshortcut.inference.features import compute_features
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.encoder import create_encoder
 from unshortcut.models.load import LoadedModel, from_module
-from unshortcut.probes.features import compute_features
 from unshortcut.probes.run import probe
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rich.console import Console
 
@@ -10,12 +9,10 @@ from unshortcut.data.naming import Data, by_short_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.features import Features, compute_features
+from unshortcut.inference.features import Features, compute_features
+from unshortcut.models.load import LoadedModel, ModelLike, as_model
 from unshortcut.probes.probe import Extract
 from unshortcut.progress import bar
-
-Model = str | Path | LoadedModel
 
 
 @dataclass(frozen=True)
@@ -42,16 +39,16 @@ class Bench:
 
 
 def bench(
-    model: Model,
+    model: ModelLike,
     data: Data,
     *,
     tests: Sequence[Data] | Mapping[str, Data] = (),
     needs_labels: bool = True,
     console: Console | None = None,
-    workers: int = 0,
+    workers: int | None = None,
 ) -> Bench:
     """Open and check model, data and tests; features come on demand. Arguments as in `probe`."""
-    loaded = model if isinstance(model, LoadedModel) else load_model(model)
+    loaded = as_model(model)
     train = open_data(data)
     if not isinstance(tests, Mapping):
         tests = by_short_name(list(tests) or _default_tests(data))
@@ -69,7 +66,7 @@ def bench(
 
 
 def features_of(
-    model: LoadedModel, source: ImageSource, name: str, console: Console, workers: int
+    model: LoadedModel, source: ImageSource, name: str, console: Console, workers: int | None = None
 ) -> Features:
     """Features of a source, with a progress bar."""
     with bar(console, f"features of {name}", unit="images") as on_progress:

@@ -1,29 +1,23 @@
 """Probing a model on a data set: features once, then a readout on them."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
-from unshortcut.data.open import open_data
-from unshortcut.errors import UsageError
-from unshortcut.files import atomic_open
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.bench import Data, Model, bench, features_of
-from unshortcut.probes.features import Features
+from unshortcut.models.load import ModelLike
+from unshortcut.probes.bench import Data, bench
 from unshortcut.probes.probe import PROBES, Probe, ProbeResult
 
 
 def probe(
-    model: Model,
+    model: ModelLike,
     data: Data,
     kind: str | Probe = "linear",
     *,
     tests: Sequence[Data] | Mapping[str, Data] = (),
     console: Console | None = None,
-    workers: int = 0,
+    workers: int | None = None,
     **settings: Any,
 ) -> ProbeResult:
     """How well a readout of frozen features does.
@@ -47,30 +41,3 @@ def probe(
         workers=workers,
     )
     return chosen.measure(ready.extract, ready.train, ready.tests)
-
-
-def embed(
-    model: Model, data: Data, out: str | Path, *, console: Console | None = None, workers: int = 0
-) -> Features:
-    """Write the features of a data set to `out`, an `.npz` file.
-
-    It holds `features` (N, D), `identities` (N,) and, where there are any, `labels` (N,) and
-    `classes`; `numpy.load` reads it.
-    """
-    out = Path(out)
-    if out.suffix != ".npz":
-        raise UsageError(f"--out wants an .npz file, got '{out}'")
-    loaded = model if isinstance(model, LoadedModel) else load_model(model)
-    source = open_data(data)
-    features = features_of(loaded, source, "images", console or Console(stderr=True), workers)
-    arrays: dict[str, Any] = {
-        "features": features.values,
-        "identities": np.array([source.identity(int(i)) for i in features.indices]),
-    }
-    if features.labels is not None:
-        arrays["labels"] = features.labels
-        arrays["classes"] = np.array(features.classes)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_open(out) as file:
-        np.savez(file, **arrays)
-    return features

@@ -23,11 +23,11 @@ from rich.console import Console
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import write_text
-from unshortcut.measuring.subjects.models import Model, load_with_spaces
-from unshortcut.models.card import Preprocessing
-from unshortcut.models.load import LoadedModel
+from unshortcut.inference.features import Features
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.measuring.subjects.models import load_with_spaces
+from unshortcut.models.load import LoadedModel, ModelLike
 from unshortcut.probes.bench import Data, bench
-from unshortcut.probes.features import Features
 from unshortcut.probes.linear import LinearProbe, fit_linear
 from unshortcut.spaces.reliance_plot import draw_reliance
 from unshortcut.spaces.subsets import columns, required_spaces
@@ -155,7 +155,7 @@ class SpaceReliance:
 
 
 def space_reliance(
-    model: Model,
+    model: ModelLike,
     data: Data,
     *,
     tests: Sequence[Data] | Mapping[str, Data] = (),

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.bench import Data, Model, bench
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
+from unshortcut.models.load import LoadedModel, ModelLike, load_model
+from unshortcut.probes.bench import Data, bench
 from unshortcut.probes.probe import PROBES, Extract, Probe, ProbeResult
 
 SpaceSubset = tuple[str, ...]
@@ -30,7 +30,7 @@ _FEW = 4
 
 
 def probe_spaces(
-    model: Model,
+    model: ModelLike,
     data: Data,
     kind: str | Probe = "linear",
     *,

@@ -11,9 +11,9 @@ from timm.layers import convert_sync_batchnorm
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.method import Method
-from unshortcut.models.card import Preprocessing
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.checkpoint import Checkpointing, WholeFileIO, load_checkpoint
 from unshortcut.training.divergence import StopOnDivergence

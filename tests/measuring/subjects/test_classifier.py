@@ -8,10 +8,10 @@ from torch import Tensor
 
 from tests.measuring.made import arrays
 from unshortcut.errors import RunError, UsageError
-from unshortcut.measuring.subjects.classifier import head, readout, run
-from unshortcut.models.card import Preprocessing
+from unshortcut.inference.features import Features
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.measuring.subjects.classifier import fit_classifier, head, run
 from unshortcut.models.load import LoadedModel
-from unshortcut.probes.features import Features
 from unshortcut.probes.knn import knn_votes
 
 PREPROCESSING = Preprocessing(size=8, crop_share=1.0, mean=(0, 0, 0), std=(1, 1, 1))
@@ -84,8 +84,8 @@ def test_a_linear_readout_decides_as_its_features_tell() -> None:
     train, _ = _labeled(150, 0)
     test, labels = _labeled(90, 1)
     source = arrays(np.zeros((2, 8, 8, 3), np.uint8))
-    classifier = readout("linear", train, source, "mine@train", None, "mean")
-    found = classifier.judge(torch.from_numpy(test.values), None)
+    classifier = fit_classifier("linear", train, source, "mine@train", None, "mean")
+    found = classifier.probabilities(torch.from_numpy(test.values), None)
     assert (found.argmax(1).numpy() == labels).mean() > 0.9
     torch.testing.assert_close(found.sum(1), torch.ones(90, dtype=torch.float64))
     assert "linear readout" in classifier.description
@@ -108,4 +108,4 @@ def test_votes_of_neighbors_are_those_of_scikit_learn() -> None:
 def test_a_readout_of_one_class_is_refused() -> None:
     one = Features(np.ones((4, 2), np.float32), np.zeros(4, np.int64), ("x",), np.arange(4))
     with pytest.raises(UsageError, match="at least two classes"):
-        readout("knn", one, arrays(np.zeros((2, 8, 8, 3), np.uint8)), "mine", None, "mean")
+        fit_classifier("knn", one, arrays(np.zeros((2, 8, 8, 3), np.uint8)), "mine", None, "mean")

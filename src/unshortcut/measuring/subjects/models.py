@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unshortcut.methods.looc import LooCSettings
-from unshortcut.models.load import LoadedModel, load_model
+from unshortcut.models.load import LoadedModel, ModelLike, as_model
 from unshortcut.recipes.load import load_recipe
 from unshortcut.result import public_name, told_apart
 from unshortcut.spaces.loading import load_spaces
@@ -12,10 +12,8 @@ from unshortcut.spaces.subsets import required_spaces
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.projection import is_run
 
-Model = str | Path | LoadedModel
 
-
-def by_name(models: Sequence[Model]) -> dict[str, Model]:
+def by_name(models: Sequence[ModelLike]) -> dict[str, ModelLike]:
     """Models by what the user calls them; a number tells those apart that share a name."""
     names = [
         model.name if isinstance(model, LoadedModel) else public_name(str(model))
@@ -24,11 +22,11 @@ def by_name(models: Sequence[Model]) -> dict[str, Model]:
     return dict(zip(told_apart(names), models, strict=True))
 
 
-def load_with_spaces(model: Model) -> LoadedModel:
+def load_with_spaces(model: ModelLike) -> LoadedModel:
     """A model with all of its spaces: of a run, of an export, or as it is; else a `UsageError`."""
     if not isinstance(model, LoadedModel) and is_run(model):
         return load_spaces(model)
-    loaded = model if isinstance(model, LoadedModel) else load_model(model)
+    loaded = as_model(model)
     required_spaces(loaded)
     return loaded
 

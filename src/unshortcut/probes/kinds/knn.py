@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_accuracy
 from unshortcut.probes.probe import Probe, ProbeResult, Score
 

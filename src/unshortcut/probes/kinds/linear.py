@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 from unshortcut.probes.linear import LinearResult, linear_accuracy
 from unshortcut.probes.matrices import Labeled
 from unshortcut.probes.probe import Probe, ProbeResult, Score

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import torch
 
 from unshortcut.data.shapes import Shapes
+from unshortcut.inference.features import Features
 from unshortcut.measuring.shape_bias import shape_bias
 from unshortcut.models.load import load_model
-from unshortcut.probes.features import Features
 from unshortcut.probes.linear import linear_accuracy
 from unshortcut.probes.probe import Probe, ProbeResult, Score
 from unshortcut.probes.run import probe
