@@ -94,7 +94,7 @@ def test_stated_classes_make_an_output_logits(tmp_path) -> None:  # type: ignore
     assert loaded.classes == ("a", "b")
     assert loaded.logits is not None
     torch.testing.assert_close(loaded.logits(IMAGES), Small()(IMAGES), atol=1e-4, rtol=1e-4)
-    with pytest.raises(UsageError, match="has 2 outputs, and 3 classes are stated"):
+    with pytest.raises(UsageError, match="has 2 outputs, but 3 classes were given"):
         load_model(path, classes=["a", "b", "c"])
 
 
