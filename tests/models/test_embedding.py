@@ -32,7 +32,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def model() -> LoadedModel:
     encoder = create_encoder(TINY, 0)
-    return from_module("tiny", encoder, SHOWN, maps=encoder.feature_map)
+    return from_module("tiny", encoder, SHOWN, maps=encoder.feature_maps)
 
 
 @pytest.fixture

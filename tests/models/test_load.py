@@ -91,5 +91,5 @@ def test_hostile_and_broken_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown key 'classifier'"):
         load_model(tmp_path)
     (tmp_path / "bad.onnx").write_bytes(b"nonsense")
-    with pytest.raises(UsageError, match="is no ONNX model"):
+    with pytest.raises(UsageError, match="is not an ONNX model"):
         load_model(tmp_path / "bad.onnx")

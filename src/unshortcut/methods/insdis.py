@@ -119,7 +119,7 @@ class BankNegatives(NegativeSource):
 
     def similarities(self, contrast: Contrast) -> Tensor:
         self._pending = contrast.queries.detach()
-        drawn = self.bank.draw(self.settings.bank_negatives, contrast.generator("bank"))
+        drawn = self.bank.sample(self.settings.bank_negatives, contrast.generator("bank"))
         return contrast.queries @ self.bank.read(drawn).T
 
     def after_backward(self) -> None:

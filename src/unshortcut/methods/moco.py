@@ -116,5 +116,5 @@ class MoCo(ContrastiveMethod):
         shuffle = KeyShuffle(
             len(images), self.settings.batch_norm_groups, self.step_generator("deal")
         )
-        embeddings = self.key_network(shuffle.deal(images))
+        embeddings = self.key_network(shuffle.shuffle(images))
         return shuffle.restore(F.normalize(embeddings, dim=-1))

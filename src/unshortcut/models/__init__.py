@@ -1,1 +1,1 @@
-"""Encoders, heads, momentum copies, queues, and loading any model by a spec."""
+"""Encoders, heads, momentum copies and queues; loading and using any model."""

@@ -99,7 +99,7 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
     encoder, card = load_encoder(weights)
     name = path.stem if path.suffix == ".safetensors" else path.name
     preprocessing = card.preprocessing.model_copy(update=stated)
-    return from_module(name, encoder, preprocessing, spaces=card.spaces, maps=encoder.feature_map)
+    return from_module(name, encoder, preprocessing, spaces=card.spaces, maps=encoder.feature_maps)
 
 
 def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:

@@ -45,7 +45,7 @@ def space_encoder(run: str | Path, names: Sequence[str] | None = None) -> tuple[
             "by 'looc'"
         )
     places = _places(method, names)
-    build = _of_branches if method.head.apart else _of_hidden_layers
+    build = _of_branches if method.head.split_features else _of_hidden_layers
     with torch.random.fork_rng(devices=[]):
         encoder = build(method, places)
     card = card_of(method, recipe).model_copy(
@@ -55,7 +55,7 @@ def space_encoder(run: str | Path, names: Sequence[str] | None = None) -> tuple[
             "spaces": [method.spaces[place] for place in places],
         }
     )
-    encoder.expect(card.preprocessing.mean, card.preprocessing.std)
+    encoder.set_normalization(card.preprocessing.mean, card.preprocessing.std)
     return encoder.eval(), card
 
 
