@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.common import real_data, report
-from unshortcut.models.card import Preprocessing
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import LoadedModel, from_module
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe

@@ -13,13 +13,13 @@ from unshortcut.errors import UsageError
 from unshortcut.measuring.settings import IMAGES, Settings, Severities
 from unshortcut.measuring.subjects.classifier import Kind
 from unshortcut.measuring.subjects.making import Stated
-from unshortcut.measuring.subjects.models import Model, by_name
+from unshortcut.measuring.subjects.models import by_name
 from unshortcut.measuring.subjects.opening import Data
-from unshortcut.models.load import LoadedModel, from_object, with_classes
+from unshortcut.models.load import LoadedModel, ModelLike, from_object, with_classes
 from unshortcut.report.report import Report
 from unshortcut.result import public_name
 
-Anything = Model | nn.Module | Any
+Anything = ModelLike | nn.Module | Any
 """A spec as in `load_model`, a loaded model, a module, or an object with `features(images)`."""
 
 
@@ -113,7 +113,7 @@ def audit(
     return report
 
 
-def _named(models: Any, stated: Stated) -> dict[str, Model]:
+def _named(models: Any, stated: Stated) -> dict[str, ModelLike]:
     """Models by name; what is in memory becomes a loaded model."""
     if isinstance(models, Mapping):
         return {name: _loaded(model, stated, name) for name, model in models.items()}
@@ -121,7 +121,7 @@ def _named(models: Any, stated: Stated) -> dict[str, Model]:
     return by_name([_loaded(model, stated) for model in listed])
 
 
-def _loaded(model: Any, stated: Stated, name: str | None = None) -> Model:
+def _loaded(model: Any, stated: Stated, name: str | None = None) -> ModelLike:
     """A spec or a loaded model as it is; anything else is a model that a user has made."""
     if isinstance(model, str | Path | LoadedModel):
         return model
@@ -137,7 +137,7 @@ def _loaded(model: Any, stated: Stated, name: str | None = None) -> Model:
 
 
 def _command(
-    models: Mapping[str, Model],
+    models: Mapping[str, ModelLike],
     data: Data,
     conflict: Data | None,
     shifts: Sequence[Data] | Mapping[str, Data],

@@ -16,6 +16,16 @@ from rich.progress import (
 from rich.text import Text
 
 OnProgress = Callable[[int, int], None]
+"""Called with (done, total)."""
+
+
+def part_of(on_progress: OnProgress, number: int, count: int) -> OnProgress:
+    """Report one of `count` equal parts of the work, numbered from 0, as progress of the whole.
+
+    >>> part_of(print, 2, 5)(3, 10)
+    23 50
+    """
+    return lambda done, total: on_progress(number * total + done, count * total)
 
 
 @contextmanager

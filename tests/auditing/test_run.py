@@ -74,7 +74,7 @@ def test_a_head_that_can_name_the_classes_decides_on_all_images(folder: Path) ->
 def test_without_a_head_for_the_classes_a_readout_decides_on_the_other_half(folder: Path) -> None:
     found = run({"mine": reds(("x", "y", "z"))}, folder, only=["confidence"])
     decides = found.models["mine"].decides
-    assert "linear readout" in decides
+    assert "a linear probe on its features" in decides
     assert "12 labeled images of one half of images" in decides
     assert found.images == 12
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 
 from tests.small import TINY_RECIPE
 from unshortcut.cli.main import main
@@ -70,7 +71,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["pretrain", "moco-v2-shapes", "--set", "data.batch_size=100000"], "larger than the data"),
         (["pretrain", "moco-v2-shapes", "--devices", "3"], "multiple of"),
         (["pretrain", "moco-v2-imagenet"], "folder"),
-        (["probe", "nowhere", "--data", "shapes"], "'nowhere' is no model"),
+        (["probe", "nowhere", "--data", "shapes"], "'nowhere' is not a model"),
         (["probe", "timm:resnet18@random", "--data", "shapes", "--kind", "knnn"], "'knn'"),
         (["probe", "timm:resnet18@random", "--data", "shapes", "--mean", "1"], "three numbers"),
         (["export", "nowhere"], "no finished run"),
@@ -158,9 +159,31 @@ def test_from_a_recipe_to_figures(
     result = json.loads(Path("knn.json").read_text())
     assert result["command"] == "probe" and result["data"] == "shapes"
     assert 0 < result["metrics"]["val"]["accuracy"] < 100
-    assert call("embed", "run", "--data", "shapes@val", "--out", "val.npz") == 0
+    assert call("embed", "run", "--data", "shapes@val", "--out", "val.npz", "--workers", "1") == 0
     assert call("export", "run", "--to", "timm") == 0
     assert call("recipes") == 0
     assert call("recipes", "tiny.yaml") == 0
     printed = capsys.readouterr().out
     assert "wrote run/encoder.timm.pt" in printed and "moco-v2-shapes" in printed
+
+
+def test_embed_writes_what_can_be_read_and_lists_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path / "cache"))
+    Path("images").mkdir()
+    for number in range(3):
+        Image.new("RGB", (20, 20), (90 * number, 0, 0)).save(f"images/{number}.png")
+    Path("images/0.png").write_bytes(b"torn")
+    Path("images/loop.png").symlink_to("loop.png")
+    words = ["embed", "timm:resnet18@random", "--data", "images", "--size", "32"]
+    assert call(*words, "--max-unreadable", "0.2") == 2
+    assert not Path("features.npz").exists()
+    assert "of 4 images cannot be read" in capsys.readouterr().err
+    assert call(*words) == 0
+    printed = capsys.readouterr().out
+    assert "wrote features.npz: 2 images, 512 features each" in printed
+    assert "left out 2 unreadable images, listed in features.unreadable.jsonl" in printed
+    lines = Path("features.unreadable.jsonl").read_text().splitlines()
+    assert [json.loads(line)["identity"] for line in lines] == ["0.png", "loop.png"]

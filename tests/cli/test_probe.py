@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.cli.test_cli import call
 from unshortcut.probes import prepare
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 
 
 @pytest.fixture(autouse=True)

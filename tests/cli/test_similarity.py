@@ -79,7 +79,7 @@ def test_runs_trained_on_other_views_are_shown_mocos(runs: Path, tmp_path: Path)
         (["timm:resnet18@random", "--space", "pixels"], "unknown space 'pixels'"),
         (["timm:resnet18@random", "--views", "moco-v2-shape"], "did you mean 'moco-v2-shapes'"),
         (["timm:resnet18@random", "--out", "taken"], "'taken' is a file"),
-        (["nowhere"], "'nowhere' is no model"),
+        (["nowhere"], "'nowhere' is not a model"),
     ],
 )
 def test_a_usage_error_is_one_sentence(

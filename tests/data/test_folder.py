@@ -109,6 +109,17 @@ def test_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
         source.image(2)
 
 
+def test_a_link_to_itself_is_an_unreadable_image_and_nothing_else(tmp_path: Path) -> None:
+    write_tree(tmp_path, ["cat/1.png", "dog/2.png"])
+    for name in ("loop.png", "loop.txt", "loop"):
+        (tmp_path / "dog" / name).symlink_to(name)
+    source = open_folder(tmp_path)
+    assert identities(source) == ["cat/1.png", "dog/2.png", "dog/loop.png"]
+    source.fingerprint()
+    with pytest.raises(BadImageError, match="cannot be read: Too many levels"):
+        source.image(2)
+
+
 def test_a_name_that_is_not_text_can_be_read_and_reported(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.png")).write_bytes(png(7))
     source = open_folder(tmp_path)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from unshortcut.data.source import ArrayImage, ImageSource
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.classifier import head
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import from_module
 
 Answer = Callable[[Tensor], Tensor]

@@ -10,10 +10,10 @@ from sklearn.neighbors import NearestNeighbors
 from tests.probes.painted import SIDE, Painted, Seeing
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import Features
 from unshortcut.measuring.nearest import nearest, neighbors
 from unshortcut.measuring.neighbor_sheet import OTHER, SAME
 from unshortcut.models.load import LoadedModel
-from unshortcut.probes.features import Features
 
 DATA = Painted(40, seed=3)
 

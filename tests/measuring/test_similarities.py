@@ -16,6 +16,7 @@ from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
 from unshortcut.errors import RunError, UsageError
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.measuring.similarities import (
     EDGES,
     KINDS,
@@ -27,7 +28,6 @@ from unshortcut.measuring.similarities import (
     views_at,
 )
 from unshortcut.methods.moco import MoCoSettings
-from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.models.loaded import Function
 from unshortcut.negatives.patch import PatchSettings

@@ -36,7 +36,7 @@ def test_rows_start_at_random_by_seed_and_are_all_of_the_state() -> None:
 
 def test_every_image_is_drawn_and_read_by_its_position() -> None:
     bank = MemoryBank(4, 2)
-    drawn = bank.draw(4000, torch.Generator().manual_seed(0))
+    drawn = bank.sample(4000, torch.Generator().manual_seed(0))
     assert torch.bincount(drawn).min() > 850
     assert torch.equal(bank.read(torch.tensor([3, 3, 0])), bank.rows[[3, 3, 0]])
 
@@ -44,5 +44,5 @@ def test_every_image_is_drawn_and_read_by_its_position() -> None:
 def test_without_a_number_of_images_there_is_nothing_to_load_nor_to_ask() -> None:
     bank = MemoryBank(None, 2)
     assert not bank.load_state_dict(MemoryBank(9, 2).state_dict(), strict=False).missing_keys
-    with pytest.raises(UsageError, match="nobody said how many"):
+    with pytest.raises(UsageError, match="number of images is unknown"):
         bank.read(torch.tensor([0]))

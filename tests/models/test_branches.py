@@ -76,7 +76,7 @@ def test_a_branch_of_a_vit_is_the_last_quarter_of_its_blocks(
 
 def test_the_map_before_pooling_pools_to_the_features() -> None:
     encoder, images = branched(RESNET, 2), torch.randn(2, 3, 64, 64)
-    torch.testing.assert_close(encoder.feature_map(images).mean(dim=(2, 3)), encoder(images))
+    torch.testing.assert_close(encoder.feature_maps(images).mean(dim=(2, 3)), encoder(images))
 
 
 @pytest.mark.parametrize(

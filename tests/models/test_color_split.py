@@ -8,7 +8,8 @@ import torch
 from tests.small import TINY
 from unshortcut.errors import UsageError
 from unshortcut.imaging.lab import scaled_lab
-from unshortcut.models.card import Card, Preprocessing, save_encoder
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, create_encoder
 from unshortcut.models.load import load_model
@@ -21,7 +22,7 @@ MEAN, STD = (0.5, 0.4, 0.3), (0.25, 0.2, 0.3)
 def build() -> tuple[Encoder, ColorSplit]:
     encoder = create_encoder(SPLIT, seed=0).eval()
     assert isinstance(encoder.model, ColorSplit)
-    encoder.model.expect(MEAN, STD)
+    encoder.model.set_normalization(MEAN, STD)
     return encoder, encoder.model
 
 
@@ -48,7 +49,7 @@ def test_the_map_before_pooling_has_the_channels_of_both() -> None:
     encoder, _ = build()
     images = torch.randn(2, 3, 64, 64)
     with torch.no_grad():
-        features = encoder.feature_map(images)
+        features = encoder.feature_maps(images)
         torch.testing.assert_close(features.mean(dim=(2, 3)), encoder(images))
 
 

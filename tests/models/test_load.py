@@ -59,7 +59,7 @@ def test_a_function_of_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("timm:resnet_18", "unknown timm model 'resnet_18'; did you mean"),
         ("torchvision:resnet19", "unknown torchvision model 'resnet19'; did you mean 'resnet"),
         ("no_such_module:f", "there is no module 'no_such_module'"),
-        ("nonsense", "'nonsense' is no model: give a run folder"),
+        ("nonsense", "'nonsense' is not a model: give a run folder"),
         ("missing.onnx", "there is no file 'missing.onnx'"),
         ("missing.safetensors", "there is no file 'missing.safetensors'"),
     ],
@@ -91,5 +91,5 @@ def test_hostile_and_broken_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown key 'classifier'"):
         load_model(tmp_path)
     (tmp_path / "bad.onnx").write_bytes(b"nonsense")
-    with pytest.raises(UsageError, match="is no ONNX model"):
+    with pytest.raises(UsageError, match="is not an ONNX model"):
         load_model(tmp_path / "bad.onnx")

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
 from unshortcut.models.load import from_object, load_model
-from unshortcut.models.loaded import before_last_linear
+from unshortcut.models.wrapping import before_last_linear
 
 IMAGES = torch.rand(4, 3, 16, 16, generator=torch.Generator().manual_seed(0))
 
@@ -94,7 +94,7 @@ def test_stated_classes_make_an_output_logits(tmp_path) -> None:  # type: ignore
     assert loaded.classes == ("a", "b")
     assert loaded.logits is not None
     torch.testing.assert_close(loaded.logits(IMAGES), Small()(IMAGES), atol=1e-4, rtol=1e-4)
-    with pytest.raises(UsageError, match="has 2 outputs, and 3 classes are stated"):
+    with pytest.raises(UsageError, match="has 2 outputs, but 3 classes were given"):
         load_model(path, classes=["a", "b", "c"])
 
 

@@ -70,7 +70,7 @@ def test_an_encoder_depends_on_its_seed_alone() -> None:
 
 def test_the_small_stem_keeps_small_images_large() -> None:
     encoder = create_encoder(EncoderSettings(name="resnet18", small_stem=True), 0).eval()
-    assert encoder.feature_map(torch.randn(1, 3, 32, 32)).shape == (1, 512, 4, 4)
+    assert encoder.feature_maps(torch.randn(1, 3, 32, 32)).shape == (1, 512, 4, 4)
     assert encoder(torch.randn(1, 3, 32, 32)).shape == (1, 512)
 
 

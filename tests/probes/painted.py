@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
-from unshortcut.models.card import Preprocessing
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import LoadedModel
 
 SIDE = 8

@@ -6,10 +6,11 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import Features
 from unshortcut.intervals import t_half_width
 from unshortcut.probes import linear, protocols
 from unshortcut.probes.base import PROBES
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 from unshortcut.probes.few_shot import few_shot_accuracy, sample_shots
 from unshortcut.probes.kinds.fewshot import FewShotProbe
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from tests.small import TINY
 from unshortcut.errors import UsageError
-from unshortcut.models.card import Preprocessing
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.encoder import create_encoder
 from unshortcut.models.load import LoadedModel, from_module
 from unshortcut.probes.run import probe

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -10,11 +9,10 @@ from PIL import Image
 from tests.small import TINY
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
-from unshortcut.errors import RunError, UsageError
-from unshortcut.models.card import Preprocessing
+from unshortcut.errors import UsageError
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.encoder import create_encoder
 from unshortcut.models.load import LoadedModel, from_module
-from unshortcut.probes.features import compute_features
 from unshortcut.probes.run import probe
 
 
@@ -38,51 +36,6 @@ class Counting:
             return self.encoder(images)
 
         return from_module("tiny", self.encoder, Preprocessing(size=size), features=features)
-
-
-def test_features_are_computed_once_and_in_eval_mode() -> None:
-    counting, source = Counting(), Shapes("val", size=32, count=40)
-    first = compute_features(counting.model(), source)
-    again = compute_features(counting.model(), source)
-    assert counting.calls == 1 and counting.training == [False]
-    np.testing.assert_array_equal(first.values, again.values)
-    np.testing.assert_array_equal(first.labels, source.labels)
-
-
-def test_other_weights_data_or_preprocessing_are_computed_anew() -> None:
-    counting, source = Counting(), Shapes("val", size=32, count=40)
-    compute_features(counting.model(), source)
-    compute_features(counting.model(), Shapes("val", size=32, count=41))
-    compute_features(counting.model(size=32), source)
-    with torch.no_grad():
-        counting.encoder.model.conv1.weight.add_(1e-3)
-    compute_features(counting.model(), source)
-    assert counting.calls == 4
-
-
-def test_features_do_not_depend_on_workers_and_match_a_plain_forward() -> None:
-    counting, source = Counting(), Shapes("val", size=24, count=10)
-    model = from_module("tiny", counting.encoder, Preprocessing(size=24, crop_share=1.0))
-    values = compute_features(model, source, cache=False).values
-    with_workers = compute_features(model, source, cache=False, workers=2).values
-    np.testing.assert_array_equal(values, with_workers)
-    pixels = np.stack([source.image(index).pixels() for index in range(10)])
-    images = torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255
-    mean, std = (
-        torch.tensor(v).view(1, 3, 1, 1) for v in (Preprocessing().mean, Preprocessing().std)
-    )
-    with torch.no_grad():
-        expected = counting.encoder((images - mean) / std).numpy()
-    np.testing.assert_allclose(values, expected, atol=1e-5)
-
-
-def test_a_model_that_returns_nan_is_said() -> None:
-    encoder = create_encoder(TINY, 0)
-    model = from_module(
-        "broken", encoder, Preprocessing(size=24), features=lambda x: x.mean((2, 3)) / 0
-    )
-    with pytest.raises(RunError, match="features of 'broken' are not finite"):
-        compute_features(model, Shapes("val", size=24, count=4))
 
 
 @pytest.mark.parametrize("kind", ["knn", "linear"])
@@ -148,21 +101,6 @@ def test_what_cannot_be_probed_is_said(tmp_path: Path) -> None:
     assert open_data(flat).labels is None
     with pytest.raises(UsageError, match="has no labels: a classifier needs class folders"):
         probe(model, flat, "knn", tests=["shapes@test"])
-
-
-def test_an_image_that_cannot_be_read_is_left_out_with_its_label(tmp_path: Path) -> None:
-    save(tmp_path / "a", "train", ("cat", "dog"))
-    save(tmp_path / "a", "val", ("cat", "dog"))
-    bad = tmp_path / "a" / "train" / "cat" / "2.png"
-    bad.write_bytes(bad.read_bytes()[:60])
-    with pytest.warns(UserWarning, match=r"1 of 12 images cannot be read.*cat/2.png.*left out"):
-        features = compute_features(Counting().model(), open_data(tmp_path / "a"))
-    assert features.indices.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]
-    assert features.labels is not None and features.labels.tolist() == [0] * 5 + [1] * 6
-    for number in (0, 1, 3):
-        (tmp_path / "a" / "val" / "cat" / f"{number}.png").write_bytes(b"")
-    with pytest.raises(UsageError, match="3 of 12 images cannot be read"):
-        compute_features(Counting().model(), open_data(tmp_path / "a", split="val"))
 
 
 def test_test_sets_with_one_short_name_keep_apart(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from tests.methods.small_runs import small_run
 from tests.probes.painted import Painted
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import compute_features
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.probes.cross_validation import held_out_hits, stratified_folds
-from unshortcut.probes.features import compute_features
 from unshortcut.spaces import advice as advice_module
 from unshortcut.spaces.advice import Advice, advise, usable
 from unshortcut.spaces.choice import Candidate, choose

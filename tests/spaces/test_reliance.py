@@ -14,7 +14,7 @@ from scipy.stats import entropy as scipy_entropy
 
 from tests.probes.painted import SPACES, Painted, Seeing
 from unshortcut.errors import UsageError
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 from unshortcut.probes.linear import LinearClassifier, Setting
 from unshortcut.spaces.reliance import (
     Reliance,

@@ -10,8 +10,9 @@ import torchvision
 
 from tests.small import TINY
 from unshortcut.errors import UsageError
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.batchnorm import split_batch_norm
-from unshortcut.models.card import Card, Preprocessing, save_encoder
+from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.encoder import Encoder, EncoderSettings, create_encoder
 from unshortcut.models.load import load_model
 from unshortcut.training.exporting import export

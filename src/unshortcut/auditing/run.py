@@ -21,17 +21,17 @@ from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import read_mapping
 from unshortcut.measuring.subjects.classifier import Kind
 from unshortcut.measuring.subjects.making import Deciding, Stated, load, needs_readout, subject_of
-from unshortcut.measuring.subjects.models import Model, by_name
+from unshortcut.measuring.subjects.models import by_name
 from unshortcut.measuring.subjects.opening import Data, open_given, open_images
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.models.load import LoadedModel
+from unshortcut.models.load import LoadedModel, ModelLike
 from unshortcut.result import public_name, public_text
 
 T = TypeVar("T")
 
 
 def examine(
-    models: Sequence[Model] | Mapping[str, Model],
+    models: Sequence[ModelLike] | Mapping[str, ModelLike],
     data: Data,
     *,
     conflict: Data | None = None,
@@ -39,7 +39,7 @@ def examine(
     hierarchy: str | Path | None = None,
     mapping: str | Path | None = None,
     only: Sequence[str] = (),
-    baseline: Model | None = None,
+    baseline: ModelLike | None = None,
     readout: Kind | None = None,
     train: Data | None = None,
     settings: Settings | None = None,
@@ -121,7 +121,7 @@ def examine(
     )
 
 
-def _with_baseline(named: dict[str, Model], baseline: Model) -> str:
+def _with_baseline(named: dict[str, ModelLike], baseline: ModelLike) -> str:
     """The name of the baseline, which joins the models where it is none of them."""
     for name, model in named.items():
         if model == baseline:

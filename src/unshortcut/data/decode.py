@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import PIL.Image
+import PIL.ImageOps
 import simplejpeg
 from numpy.typing import NDArray
 
@@ -83,19 +84,28 @@ def _decode_turbo(data: bytes, shrink: float) -> ImageArray:
     return np.asarray(pixels, dtype=np.uint8)
 
 
+def pillow_to_rgb(image: PIL.Image.Image) -> ImageArray:
+    """An image that Pillow has opened as upright RGB, uint8 (h, w, 3)."""
+    with _refusing():
+        return _to_rgb(PIL.ImageOps.exif_transpose(image))
+
+
 def _decode_pillow(data: bytes) -> ImageArray:
     with _refusing():
-        image = PIL.Image.open(io.BytesIO(data), formats=_formats())
-        image.load()
-        if image.mode == "F":
-            raise BadImageError("floating-point samples have no defined range")
-        if image.mode.startswith("I"):
-            return _from_16_bits(np.asarray(image).astype(np.int64))
-        if image.has_transparency_data:
-            layer = image.convert("RGBA")
-            white = PIL.Image.new("RGBA", layer.size, (255, 255, 255, 255))
-            return np.array(PIL.Image.alpha_composite(white, layer).convert("RGB"))
-        return np.array(image.convert("RGB"))
+        return _to_rgb(PIL.Image.open(io.BytesIO(data), formats=_formats()))
+
+
+def _to_rgb(image: PIL.Image.Image) -> ImageArray:
+    image.load()
+    if image.mode == "F":
+        raise BadImageError("floating-point samples have no defined range")
+    if image.mode.startswith("I"):
+        return _from_16_bits(np.asarray(image).astype(np.int64))
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        white = PIL.Image.new("RGBA", layer.size, (255, 255, 255, 255))
+        return np.array(PIL.Image.alpha_composite(white, layer).convert("RGB"))
+    return np.array(image.convert("RGB"))
 
 
 def _from_16_bits(levels: NDArray[np.int64]) -> ImageArray:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +68,8 @@ def image_paths(root: Path) -> list[str]:
 
     Candidates are files with an image's extension, whatever is in them, and files without any
     extension whose first bytes are an image's. Links are followed, except back to a folder that
-    is on the way; a dangling link with an image's extension is a candidate that cannot be read.
+    is on the way; a link with an image's extension that leads nowhere, or to itself, is a candidate
+    that cannot be read.
     """
     return sorted(_walk(os.fspath(root), "", ()), key=os.fsencode)
 
@@ -85,7 +86,7 @@ def _walk(folder: str, prefix: str, above: tuple[tuple[int, int], ...]) -> Itera
         raise UsageError(f"cannot read the folder {folder}: {error.strerror}") from None
     for entry in entries:
         path = prefix + entry.name
-        if entry.is_dir():
+        if _is(entry.is_dir):
             yield from _walk(entry.path, path + "/", (*above, here))
         elif _is_candidate(entry):
             yield path
@@ -94,12 +95,21 @@ def _walk(folder: str, prefix: str, above: tuple[tuple[int, int], ...]) -> Itera
 def _is_candidate(entry: os.DirEntry[str]) -> bool:
     ending = tree.extension(entry.name)
     if ending:
-        dangling = entry.is_symlink() and not Path(entry.path).exists()
-        return ending in tree.IMAGE_EXTENSIONS and (entry.is_file() or dangling)
-    if not entry.is_file():
+        if ending not in tree.IMAGE_EXTENSIONS:
+            return False
+        return _is(entry.is_file) or (entry.is_symlink() and not Path(entry.path).exists())
+    if not _is(entry.is_file):
         return False
     try:
         with Path(entry.path).open("rb") as file:
             return tree.looks_like_image(file.read(tree.SNIFF_BYTES))
+    except OSError:
+        return False
+
+
+def _is(kind: Callable[[], bool]) -> bool:
+    """Whether an entry is of a kind; a link that points to itself is of none."""
+    try:
+        return kind()
     except OSError:
         return False

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.inference.features import Features
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.estimate import Estimate
@@ -15,7 +16,6 @@ from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
-from unshortcut.probes.features import Features
 from unshortcut.progress import OnProgress
 
 NEIGHBORS = 5

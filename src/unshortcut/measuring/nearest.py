@@ -19,11 +19,12 @@ from rich.console import Console
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import Features
 from unshortcut.measuring.neighbor_sheet import Block, neighbor_sheet
 from unshortcut.measuring.subjects.models import Model, by_name
 from unshortcut.measuring.wording import percent
 from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
 from unshortcut.spaces.loading import has_spaces, load_spaces
@@ -108,7 +109,7 @@ class Neighbors:
 
 
 def neighbors(
-    models: Sequence[Model] | Mapping[str, Model],
+    models: Sequence[ModelLike] | Mapping[str, ModelLike],
     data: Data,
     *,
     queries: int | Sequence[str] = 8,
@@ -190,7 +191,7 @@ def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _loaded(
-    name: str, model: Model, spaces: Sequence[str] | None, stated: dict[str, Any]
+    name: str, model: ModelLike, spaces: Sequence[str] | None, stated: dict[str, Any]
 ) -> tuple[str, LoadedModel]:
     """A model and its name, which says the spaces where they were chosen."""
     if isinstance(model, LoadedModel):

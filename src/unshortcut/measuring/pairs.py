@@ -1,9 +1,6 @@
 """Pairs of views of the same images, and what models make of them: the cosines of each pair."""
 
-import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +9,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from unshortcut.data.loader import KeyedDataset, collate
+from unshortcut.arrays import ImageArray
 from unshortcut.data.source import ImageSource
-from unshortcut.errors import RunError, UsageError, unknown
+from unshortcut.errors import UsageError, unknown
+from unshortcut.inference.forward import run_features
+from unshortcut.inference.preprocessing import stack
+from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.models.load import LoadedModel
-from unshortcut.probes.features import normalize
 from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator, torch_seed
 from unshortcut.training.plan_copies import plan_copies
@@ -74,30 +73,25 @@ class Sampling:
             raise UsageError("negative pairs need at least two images; the data have fewer")
 
     def batches(self, plan: ViewPlan, on_progress: OnProgress | None = None) -> Iterator[Views]:
-        """Views of different images, in a random order; images that cannot be read are left out."""
+        """Views of different images, in a random order; unreadable images are left out."""
         order = generator(self.seed, "similarity").permutation(len(self.source))[: self.count]
         # A seed of its own: a run with this seed has trained on the views that it would give.
-        dataset = KeyedDataset(
-            plan_copies(plan).attach(self.source), plan, torch_seed(self.seed, "similarity")
-        )
-        failures: list[tuple[str, str]] = []
-        with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:  # kernels hold no lock
-            for start in range(0, len(order), self.batch_size):
-                indices = order[start : start + self.batch_size]
-                keys = [(0, int(index)) for index in indices]
-                batch = collate(list(pool.map(dataset.__getitem__, keys)))
-                failures += batch["failures"]
-                # An image that replaces a bad one might be its own negative: it is not used.
-                readable = batch["index"] == torch.from_numpy(indices)
-                yield {name: view[readable] for name, view in batch["views"].items()}
-                if on_progress:
-                    on_progress(start + len(indices), len(order))
-        if failures:
-            identity, reason = failures[0]
-            warnings.warn(
-                f"some images cannot be read and are left out, the first is '{identity}': {reason}",
-                stacklevel=2,
-            )
+        seed = torch_seed(self.seed, "similarity")
+        source = plan_copies(plan).attach(self.source)
+
+        def read(position: int) -> Mapping[str, ImageArray]:
+            index = int(order[position])
+            return plan(source.image(index), seed, 0, index)
+
+        for _, images in read_batches(
+            read,
+            lambda position: self.source.identity(int(order[position])),
+            Unreadable(len(order)),
+            batch_size=self.batch_size,
+            workers=self.threads,
+            on_progress=on_progress,
+        ):
+            yield {name: stack([views[name] for views in images]) for name in images[0]}
 
 
 def compare(
@@ -131,12 +125,7 @@ def compare(
 
 def _unit_features(model: LoadedModel, view: Tensor) -> Tensor:
     """uint8 (n, 3, h, w) to float64 unit rows (n, D)."""
-    images = normalize(view.to(model.device), model.preprocessing)
-    with torch.no_grad():
-        features = model.features(images).flatten(1).cpu().double()
-    if not torch.isfinite(features).all():
-        raise RunError(f"the features of '{model.name}' are not finite")
-    return F.normalize(features, dim=1)
+    return F.normalize(run_features(model, view).double(), dim=1)
 
 
 def _cosine(one: Tensor, other: Tensor) -> Tensor:

@@ -21,8 +21,8 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
 from unshortcut.measuring.pairs import KINDS, Cosines, Sampling, compare, pair_transforms
 from unshortcut.measuring.similarity_plot import draw_histograms
-from unshortcut.measuring.subjects.models import Model, by_name
-from unshortcut.models.load import LoadedModel, load_model
+from unshortcut.measuring.subjects.models import by_name
+from unshortcut.models.load import LoadedModel, ModelLike, load_model
 from unshortcut.progress import OnProgress, bar
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import ViewSettings
@@ -126,7 +126,7 @@ class SimilarityResult:
 
 
 def similarity(
-    models: Sequence[Model] | Mapping[str, Model],
+    models: Sequence[ModelLike] | Mapping[str, ModelLike],
     data: str | Path | ImageSource,
     *,
     space: Space | None = None,
@@ -162,7 +162,7 @@ def similarity(
     if chosen not in get_args(Space):
         raise unknown("space", chosen, get_args(Space))
 
-    def load(spec: Model) -> LoadedModel:
+    def load(spec: ModelLike) -> LoadedModel:
         if isinstance(spec, LoadedModel):
             return spec
         if chosen == "embedding":
@@ -207,7 +207,7 @@ def views_at(views: ViewSettings, size: int) -> ViewSettings:
     return ViewSettings.model_validate(resized(views.model_dump(mode="json")))
 
 
-def _choose_views(recipe: AnyRecipe | None, runs: Sequence[Model]) -> tuple[str, ViewSettings]:
+def _choose_views(recipe: AnyRecipe | None, runs: Sequence[ModelLike]) -> tuple[str, ViewSettings]:
     """Whose views are made, and how."""
     if recipe is not None:
         named = isinstance(recipe, str | Path)

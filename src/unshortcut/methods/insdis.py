@@ -119,7 +119,7 @@ class BankNegatives(NegativeSource):
 
     def similarities(self, step: ContrastStep) -> Tensor:
         self._pending = step.queries.detach()
-        sampled = self.bank.draw(self.settings.bank_negatives, step.generator("bank"))
+        sampled = self.bank.sample(self.settings.bank_negatives, step.generator("bank"))
         return step.queries @ self.bank.read(sampled).T
 
     def after_backward(self) -> None:

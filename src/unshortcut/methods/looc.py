@@ -141,7 +141,7 @@ class LooC(MoCo):
                 f"{', '.join(self.spaces)} (LooC++); got {branches}"
             )
         heads = [self.mlp(self.encoder.dim // branches) for _ in range(count)]
-        return SpaceHeads(heads, apart=branches > 1)
+        return SpaceHeads(heads, split_features=branches > 1)
 
     def build_sources(self, seed: int) -> SpaceSources:
         return SpaceSources(len(self.spaces), self.settings.negatives, self.settings.dim, seed)

@@ -111,7 +111,7 @@ class Method(LightningModule, ABC):
         super().__init__()
         self.training_context = training or TrainingContext()
         self.encoder = encoder
-        encoder.expect(self.training_context.mean, self.training_context.std)
+        encoder.set_normalization(self.training_context.mean, self.training_context.std)
         self.register_buffer("batches_seen", torch.zeros((), dtype=torch.long))
         shape = (1, 3, 1, 1)
         scale = 255 * torch.tensor(self.training_context.std).view(shape)

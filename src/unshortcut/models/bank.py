@@ -9,49 +9,49 @@ from unshortcut.randomness import torch_generator
 
 
 class MemoryBank(nn.Module):
-    """(images, dim) unit rows, random at first, the i-th of which follows the i-th image.
+    """Unit rows (num_images, dim), random at first; row i follows the embeddings of image i.
 
     The rows are a buffer, so they are in the checkpoint. Ranks stay identical as long as all of
-    them make the same updates: update by what `distributed.gather` returns. Where the number of
-    images is not known there are no rows, and nothing but loading and embedding works.
+    them make the same updates: pass `update` what `distributed.gather` returns. If the number of
+    images is unknown there are no rows, and only loading a state works.
     """
 
     rows: Tensor | None
 
-    def __init__(self, images: int | None, dim: int, seed: int = 0) -> None:
+    def __init__(self, num_images: int | None, dim: int, seed: int = 0) -> None:
         super().__init__()
         rows = None
-        if images is not None:
-            start = torch.randn(images, dim, generator=torch_generator(seed, "bank"))
+        if num_images is not None:
+            start = torch.randn(num_images, dim, generator=torch_generator(seed, "bank"))
             rows = F.normalize(start, dim=1)
         self.register_buffer("rows", rows)
 
     def read(self, index: Tensor) -> Tensor:
-        """(N, dim) rows of the images at the positions (N,)."""
+        """Rows (N, dim) of the images with the indices (N,)."""
         return self._rows()[index]
 
-    def draw(self, count: int, generator: torch.Generator) -> Tensor:
-        """(count,) positions drawn from all images, each as likely, with replacement."""
+    def sample(self, count: int, generator: torch.Generator) -> Tensor:
+        """Sample indices (count,) of images uniformly, with replacement."""
         rows = self._rows()
         return torch.randint(len(rows), (count,), generator=generator).to(rows.device)
 
     @torch.no_grad()
     def update(self, index: Tensor, embeddings: Tensor, momentum: float) -> None:
-        """row ← normalize(momentum · row + (1 − momentum) · embedding) at the positions (N,).
+        """row ← normalize(momentum · row + (1 − momentum) · embedding) at the indices (N,).
 
-        Of several embeddings (N, dim) for one position the last counts.
+        If there are several embeddings (N, dim) for one index, the last one counts.
         """
         rows = self._rows()
-        places, groups = index.unique(return_inverse=True)
+        unique, groups = index.unique(return_inverse=True)
         order = torch.arange(len(index), device=index.device)
-        last = torch.zeros_like(places).scatter_reduce(0, groups, order, "amax")
-        news = embeddings[last].detach().to(rows.dtype)
-        rows[places] = F.normalize(momentum * rows[places] + (1 - momentum) * news, dim=1)
+        last = torch.zeros_like(unique).scatter_reduce(0, groups, order, "amax")
+        new = embeddings[last].detach().to(rows.dtype)
+        rows[unique] = F.normalize(momentum * rows[unique] + (1 - momentum) * new, dim=1)
 
     def _rows(self) -> Tensor:
         if self.rows is None:
             raise UsageError(
-                "a memory bank has a row for every image, and nobody said how many there are: "
-                "build the method with Training(images=…)"
+                "a memory bank has a row for every image, and the number of images is unknown: "
+                "build the method with a TrainingContext that states it"
             )
         return self.rows

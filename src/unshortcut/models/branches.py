@@ -1,4 +1,4 @@
-"""One network with its last stage several times over: a trunk and branches (LooC++, section 4)."""
+"""A network with several copies of its last stage on a shared trunk (LooC++, section 4)."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ from torch import Tensor, nn
 from unshortcut.errors import UsageError
 
 VIT_SHARE = 4
-"""A branch of a ViT has the last of so many parts of its blocks, as of a ResNet's four stages."""
+"""A branch of a ViT is the last quarter of its blocks, as it is the last of a ResNet's stages."""
 
 
 class Branched(nn.Module):
-    """A trunk, and the last stages of several networks side by side.
+    """A trunk, and on it the last stages of several networks as branches.
 
-    The trunk is that of the first network; features are the branches' pooled ones, joined. For
-    ResNets a branch is the last stage (Conv5), for ViTs the last quarter of the blocks and the
-    norm after them; what comes after pooling stays shared.
+    The trunk is that of the first network; the features are the pooled outputs of the branches,
+    concatenated. In a ResNet a branch is the last stage (Conv5), in a ViT the last quarter of the
+    blocks and the norm after them. Layers after pooling are shared.
     """
 
     def __init__(self, networks: Sequence[nn.Module], name: str) -> None:
@@ -41,25 +41,25 @@ class Branched(nn.Module):
 
 
 def branch_state(state: dict[str, Tensor], kept: Sequence[int], network: nn.Module) -> None:
-    """Load into `network` the trunk and some branches of a `Branched` with this state.
+    """Load the trunk and some branches from the state of a `Branched` into `network`.
 
-    One branch makes a plain network of the trunk's kind; several make a `Branched`.
+    For one branch, `network` is a plain network like the trunk; for several, it is a `Branched`.
     """
     trunk = {name.removeprefix("trunk."): t for name, t in state.items() if name[:6] == "trunk."}
     tails = [
         {
-            name.removeprefix(f"branches.{place}."): tensor
+            name.removeprefix(f"branches.{index}."): tensor
             for name, tensor in state.items()
-            if name.startswith(f"branches.{place}.")
+            if name.startswith(f"branches.{index}.")
         }
-        for place in kept
+        for index in kept
     ]
     if isinstance(network, Branched):
         network.trunk.load_state_dict(trunk)
         for branch, tail in zip(network.branches, tails, strict=True):
             branch.load_state_dict(tail)
         return
-    # A branch is cut off a network as the trunk is, so cutting shows which tensor goes where.
+    # Cutting the plain network in the same way shows which tensor belongs where.
     only = Branched([network], type(network).__name__)
     only.trunk.load_state_dict(trunk)
     only.branches[0].load_state_dict(tails[0])
@@ -67,7 +67,7 @@ def branch_state(state: dict[str, Tensor], kept: Sequence[int], network: nn.Modu
 
 
 def _cut_off(network: nn.Module, name: str) -> nn.Module:
-    """The last stage, which the network then passes through unchanged."""
+    """Take the last stage out of a network, which has an identity in its place afterwards."""
     stage = getattr(network, "layer4", None)
     if isinstance(stage, nn.Module):
         network.layer4 = nn.Identity()

@@ -1,4 +1,4 @@
-"""Exported weights: a safetensors file beside a JSON card that says how to use them."""
+"""Exported weights: a safetensors file and, beside it, a JSON card that says how to use them."""
 
 import json
 from pathlib import Path
@@ -12,27 +12,15 @@ from torch import Tensor
 
 from unshortcut.errors import UsageError
 from unshortcut.files import write_bytes, write_json
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.parts import usage_error
 
 WEIGHTS_FILE = "encoder.safetensors"
 
 
-class Preprocessing(BaseModel):
-    """How an image becomes the input of a model."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    size: int = 224
-    """Side of the square that the model sees."""
-    crop_share: float = 0.875
-    """Side of the center crop over the shorter side of the resized image."""
-    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-    std: tuple[float, float, float] = (0.229, 0.224, 0.225)
-
-
 class Card(BaseModel):
-    """What a person or a program must know to use exported weights."""
+    """What a person or a program needs to know to use exported weights."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,20 +29,21 @@ class Card(BaseModel):
     dim: int
     """Width of the features."""
     classes: list[str] | None = None
-    """Of the classifier, where there is one."""
+    """Class names of the classifier, if there is one."""
     spaces: list[str] | None = None
-    """Names of the spaces that the features are of, as many equal parts, where there are such."""
+    """Names of the spaces whose features are concatenated in equal parts, if there are any."""
     recipe: dict[str, Any] | None = None
     versions: dict[str, str] = {}
     commit: str | None = None
 
 
 def card_path(weights: Path) -> Path:
+    """The path of the card that belongs to a file of weights."""
     return weights.with_suffix(".json")
 
 
 def save_encoder(encoder: Encoder, card: Card, weights: Path) -> None:
-    """Write weights and card; the names are those of the bare timm model."""
+    """Write weights and card; parameters have the names of the bare timm model."""
     state = encoder.model.state_dict()
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     write_bytes(weights, save(tensors))
@@ -62,9 +51,10 @@ def save_encoder(encoder: Encoder, card: Card, weights: Path) -> None:
 
 
 def read_card(weights: Path) -> Card:
+    """Read and validate the card of a file of weights."""
     path = card_path(weights)
     if not path.is_file():
-        raise UsageError(f"'{weights.name}' has no card: '{path.name}' should lie beside it")
+        raise UsageError(f"'{weights.name}' has no card: '{path.name}' must be in the same folder")
     try:
         return Card.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
@@ -74,7 +64,7 @@ def read_card(weights: Path) -> Card:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Tensors of a safetensors file; nothing in it can be executed."""
+    """Read the tensors of a safetensors file, a format that cannot contain code."""
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
@@ -82,7 +72,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def load_encoder(weights: Path) -> tuple[Encoder, Card]:
-    """An exported encoder, in eval mode, and its card."""
+    """Load an exported encoder, in eval mode, with its card."""
     card = read_card(weights)
     with torch.random.fork_rng(devices=[]):
         encoder = Encoder(card.encoder)

@@ -1,4 +1,4 @@
-"""Two networks side by side: one sees lightness, one sees color (CMC, Tian et al.)."""
+"""Two networks side by side, one for lightness and one for color (CMC, Tian et al.)."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from unshortcut.imaging.lab import scaled_lab
 
 
 class ColorSplit(nn.Module):
-    """A network of one channel for L and one of two channels for a and b, of equal width.
+    """A network with one input channel for L and one with two for a and b, of equal width.
 
-    It takes normalized RGB as any encoder does; what they were normalized by is kept in buffers,
-    so an exported one needs nothing else.
+    The input is normalized RGB as for any encoder. Mean and standard deviation are buffers, so
+    that exported weights need nothing else.
     """
 
     mean: Tensor
@@ -27,26 +27,26 @@ class ColorSplit(nn.Module):
         self.num_features = sum(widths)
         self.register_buffer("mean", torch.empty(3))
         self.register_buffer("std", torch.empty(3))
-        self.expect(IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD)
+        self.set_normalization(IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD)
 
-    def expect(self, mean: Sequence[float], std: Sequence[float]) -> None:
-        """Say what was subtracted from pixels in 0 to 1, and what they were divided by."""
+    def set_normalization(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        """Set the mean and standard deviation by which the input, from 0 to 1, is normalized."""
         self.mean.copy_(torch.tensor(mean))
         self.std.copy_(torch.tensor(std))
 
     def parts(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Normalized RGB (N, 3, H, W) to features of its lightness and its color, (N, C) each."""
+        """Features of lightness and of color, (N, C) each, of normalized RGB (N, 3, H, W)."""
         lightness, color = self._split(images)
         return self.lightness(lightness), self.color(color)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Features of both, (N, 2 C)."""
+        """Features of lightness and color, concatenated: (N, 2 C)."""
         return torch.cat(self.parts(images), dim=1)
 
     def forward_features(self, images: Tensor) -> Tensor:
-        """What both have before pooling: (N, 2 C, h, w), or (N, tokens, 2 C) for a ViT."""
+        """Features of both before pooling: (N, 2 C, h, w), or (N, tokens, 2 C) for a ViT."""
         parts = zip((self.lightness, self.color), self._split(images), strict=True)
-        maps = [part.forward_features(seen) for part, seen in parts]  # type: ignore[operator]
+        maps = [part.forward_features(image) for part, image in parts]  # type: ignore[operator]
         return torch.cat(maps, dim=1 if maps[0].dim() == 4 else -1)
 
     def _split(self, images: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Encoders: a timm model without its classifier, or something built of such models."""
+"""Encoders: a timm model without its classifier, or a combination of such models."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from unshortcut.models.hidden_layers import HiddenLayerSettings, WithHiddenLayer
 
 
 class EncoderSettings(BaseModel):
-    """Which timm model, built how."""
+    """Which timm model to build, and how."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -25,11 +25,11 @@ class EncoderSettings(BaseModel):
     small_stem: bool = False
     """For small images: a 3×3 convolution of stride 1 as the stem, and no max-pooling (ResNets)."""
     color_split: bool = False
-    """Two such networks, one for lightness and one for color, each half of the features (CMC)."""
+    """One network for lightness and one for color, each with half of the features (CMC)."""
     branches: int = Field(1, ge=1)
-    """The last stage so many times over, on a shared trunk; features are joined (LooC++)."""
+    """Number of copies of the last stage on a shared trunk; features are concatenated (LooC++)."""
     hidden_layers: HiddenLayerSettings | None = None
-    """Layers on top, whose outputs are the features: spaces of a LooC run, for a readout."""
+    """Layers on top whose outputs are the features: the spaces of an exported LooC run."""
 
     @property
     def plain(self) -> bool:
@@ -38,11 +38,11 @@ class EncoderSettings(BaseModel):
 
 
 class Encoder(nn.Module):
-    """Images (N, 3, H, W) to features (N, dim).
+    """Maps images (N, 3, H, W) to features (N, dim).
 
-    `self.model` is the bare timm model, so its state dict loads into timm strictly; or what
-    `color_split`, `branches` or `hidden_layers` make of such models. Weights are laid out
-    channels-last, which nearly doubles the speed of small convolutions on CPUs.
+    `self.model` is the bare timm model, whose state dict timm loads strictly, or the combination
+    that `color_split`, `branches` or `hidden_layers` ask for. Weights are channels last in memory,
+    which nearly doubles the speed of small convolutions on CPUs.
     """
 
     def __init__(self, settings: EncoderSettings) -> None:
@@ -55,20 +55,20 @@ class Encoder(nn.Module):
         features: Tensor = self.model(images.contiguous(memory_format=torch.channels_last))
         return features
 
-    def expect(self, mean: Sequence[float], std: Sequence[float]) -> None:
-        """Say how images will be normalized, for an encoder that asks for their colors."""
+    def set_normalization(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        """Set how images are normalized, for an encoder that restores their colors."""
         if isinstance(self.model, ColorSplit):
-            self.model.expect(mean, std)
+            self.model.set_normalization(mean, std)
 
-    def feature_map(self, images: Tensor) -> Tensor:
-        """What the encoder has before pooling: (N, C, h, w), or (N, tokens, C) for a ViT."""
+    def feature_maps(self, images: Tensor) -> Tensor:
+        """Features before pooling: (N, C, h, w), or (N, tokens, C) for a ViT."""
         images = images.contiguous(memory_format=torch.channels_last)
         features: Tensor = self.model.forward_features(images)  # type: ignore[operator]
         return features
 
 
 def create_encoder(settings: EncoderSettings, seed: int) -> Encoder:
-    """An encoder with initial weights that depend on the seed alone."""
+    """Create an encoder with initial weights that depend only on the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return Encoder(settings)

@@ -1,4 +1,4 @@
-"""Heads: from features to the space where the loss works."""
+"""Projection heads: from features to the embeddings that the loss compares."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,8 +11,8 @@ from torch import Tensor, nn
 class MLPHead(nn.Module):
     """Linear, (batch norm,) ReLU, …, Linear: features (N, in) to embeddings (N, out).
 
-    Two layers without batch norm are MoCo-v2's head; SimCLR's has batch norm after every layer;
-    BYOL's after hidden layers, and a last layer without bias.
+    MoCo-v2's head has two layers and no batch norm; SimCLR's has batch norm after every layer;
+    BYOL's has it after hidden layers only, and a last layer without bias.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class MLPHead(nn.Module):
                 parts.append(nn.ReLU(inplace=True))
         self.layers = nn.Sequential(*parts)
         self._last = len(parts) - 1 - (batch_norm is True)
-        """Place of the last linear layer."""
+        """Index of the last linear layer."""
 
     def forward(self, features: Tensor) -> Tensor:
         embeddings: Tensor = self.layers(features)
@@ -43,23 +43,23 @@ class MLPHead(nn.Module):
 
     @property
     def hidden(self) -> nn.Sequential:
-        """All before the last linear layer: features (N, in) to (N, hidden), after the ReLU."""
+        """The layers before the last linear one: features (N, in) to (N, hidden)."""
         return self.layers[: self._last]
 
 
 class SpaceHeads(nn.Module):
-    """A head for each of S spaces: features (N, in) to embeddings (N, S, out) (LooC, section 3).
+    """One head for each of S spaces: features (N, in) to embeddings (N, S, out) (LooC, section 3).
 
-    The features go into every head; with `apart`, they are S equal parts, one for each head, as
-    the branches of LooC++ make them.
+    Every head gets all features; with `split_features`, each gets one of S equal parts, as the
+    branches of LooC++ produce them.
     """
 
-    def __init__(self, heads: Sequence[MLPHead], *, apart: bool) -> None:
+    def __init__(self, heads: Sequence[MLPHead], *, split_features: bool) -> None:
         super().__init__()
         self.heads = nn.ModuleList(heads)
-        self.apart = apart
+        self.split_features = split_features
 
     def forward(self, features: Tensor) -> Tensor:
         count = len(self.heads)
-        parts = features.chunk(count, dim=1) if self.apart else [features] * count
+        parts = features.chunk(count, dim=1) if self.split_features else [features] * count
         return torch.stack([head(part) for head, part in zip(self.heads, parts, strict=True)], 1)

@@ -1,4 +1,4 @@
-"""Hidden layers of projection heads on top of a network: what a readout of LooC's spaces sees."""
+"""Hidden layers of projection heads on top of a network: the features of LooC's spaces."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class HiddenLayerSettings(BaseModel):
-    """So many layers side by side, each a linear map, batch norm if any, and a ReLU."""
+    """Number and width of the layers: each is linear, batch norm if any, and ReLU."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -18,7 +18,7 @@ class HiddenLayerSettings(BaseModel):
 
 
 class WithHiddenLayers(nn.Module):
-    """A network whose features (N, C) go through every layer; the results are joined."""
+    """A network whose features (N, C) pass through every layer; the results are concatenated."""
 
     def __init__(self, network: nn.Module, settings: HiddenLayerSettings) -> None:
         super().__init__()
@@ -33,12 +33,12 @@ class WithHiddenLayers(nn.Module):
         return torch.cat([layer(features) for layer in self.layers], dim=1)
 
     def forward_features(self, images: Tensor) -> Tensor:
-        """The map of the network below."""
+        """Features of the network below before pooling."""
         features: Tensor = self.network.forward_features(images)  # type: ignore[operator]
         return features
 
     def load(self, layers: Sequence[nn.Module]) -> None:
-        """Take the weights of layers such as `MLPHead.hidden` gives."""
+        """Copy the weights of layers such as `MLPHead.hidden`."""
         for own, given in zip(self.layers, layers, strict=True):
             own.load_state_dict(given.state_dict())
 

@@ -1,4 +1,4 @@
-"""The jigsaw branch of PIRL and InfoMin: an image told from its pieces."""
+"""The jigsaw branch of PIRL and InfoMin: an image embedded by its pieces."""
 
 from torch import Tensor, nn
 
@@ -6,9 +6,9 @@ from unshortcut.models.heads import MLPHead
 
 
 def cut(images: Tensor, grid: int) -> Tensor:
-    """Images (N, C, H, W) to their grid × grid pieces (N·grid², C, H // grid, W // grid).
+    """Cut images (N, C, H, W) into grid × grid pieces (N·grid², C, H // grid, W // grid).
 
-    Row by row, all pieces of an image before those of the next.
+    The pieces of an image are in row-major order, followed by those of the next image.
     """
     height, width = (side // grid for side in images.shape[2:])
     pieces = images.unfold(2, height, height).unfold(3, width, width)  # (N, C, rows, columns, h, w)
@@ -17,9 +17,9 @@ def cut(images: Tensor, grid: int) -> Tensor:
 
 
 class JigsawHead(nn.Module):
-    """Features of pieces (N·pieces, in) to embeddings of images (N, out).
+    """Maps features of pieces (N·pieces, in) to embeddings of images (N, out).
 
-    Each piece goes through an MLP, then all of them through one linear layer.
+    Each piece goes through an MLP, then the concatenated pieces through one linear layer.
     """
 
     def __init__(

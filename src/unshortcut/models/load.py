@@ -1,4 +1,4 @@
-"""Any model by a spec: a run, an export, timm, torchvision, an ONNX file, a user's function."""
+"""Load a model by its spec: a run, an export, timm, torchvision, ONNX, or a user's function."""
 
 import hashlib
 import importlib
@@ -13,18 +13,19 @@ import torchvision
 from torch import Tensor
 
 from unshortcut.errors import RunError, UsageError, unknown
-from unshortcut.models.card import WEIGHTS_FILE, Preprocessing, load_encoder
-from unshortcut.models.loaded import (
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.models.card import WEIGHTS_FILE, load_encoder
+from unshortcut.models.loaded import LoadedModel, ModelLike
+from unshortcut.models.onnx import OnnxModel
+from unshortcut.models.wrapping import (
     UNCROPPED,
-    LoadedModel,
-    ModelLike,
     before_last_linear,
+    before_pooling,
     fingerprint,
     from_module,
     from_object,
     with_classes,
 )
-from unshortcut.models.onnx import OnnxModel
 
 __all__ = [
     "LoadedModel", "ModelLike", "as_model", "fingerprint", "from_module", "from_object",
@@ -41,18 +42,20 @@ def load_model(
     crop: float | None = None,
     classes: Sequence[str] | None = None,
 ) -> LoadedModel:
-    """A model by its spec; `size`, `mean`, `std` and `crop` state its preprocessing.
+    """Load a model by its spec.
 
-    They count where no card and no object does. `crop` is the side of the crop at the center over
-    the shorter side of the resized image.
-
-    `classes` say that the output of an ONNX file or a module is the logits of these classes.
-
-    A run folder; an exported `.safetensors` beside its card; `timm:NAME` and `torchvision:NAME`
-    with their published weights (`timm:NAME@random` untrained); an `.onnx` file; or
-    `package.module:function`, which returns an `nn.Module`, or an object with `features(images)`
-    and, if it classifies, `logits(images)` and `classes`. The output of a module is its features,
-    or its logits where it has `classes`. Either may have a mapping `preprocessing`.
+    Args:
+        spec: a run folder; an exported `.safetensors` file with its card beside it; `timm:NAME` or
+            `torchvision:NAME` with published weights (`timm:NAME@random` is untrained); an `.onnx`
+            file; or `package.module:function`. The function returns an `nn.Module`, or an object
+            with `features(images)` and, if it classifies, `logits(images)` and `classes`. The
+            output of a module is its features, or its logits if it has `classes`. Either may have
+            a mapping `preprocessing`.
+        size: input size, for models that do not state their preprocessing.
+        mean: mean of each channel, likewise.
+        std: standard deviation of each channel, likewise.
+        crop: side of the center crop divided by the shorter side of the resized image, likewise.
+        classes: class names, if the output of an ONNX file or a module is logits.
     """
     stated: dict[str, Any] = {"size": size, "mean": mean, "std": std, "crop_share": crop}
     stated = {key: value for key, value in stated.items() if value is not None}
@@ -75,7 +78,7 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     if path.suffix == ".onnx":
         return _onnx(path, stated)
     if path.is_dir():
-        raise UsageError(f"'{path}' holds no '{WEIGHTS_FILE}': not a finished run")
+        raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': it is not a finished run")
     origin, colon, name = text.partition(":")
     if colon and origin == "timm":
         return _timm(name, stated)
@@ -84,7 +87,7 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     if colon and name:
         return _user_function(origin, name, stated)
     raise UsageError(
-        f"'{text}' is no model: give a run folder, a .safetensors or .onnx file, timm:NAME, "
+        f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, timm:NAME, "
         "torchvision:NAME or package.module:function"
     )
 
@@ -96,7 +99,7 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
     encoder, card = load_encoder(weights)
     name = path.stem if path.suffix == ".safetensors" else path.name
     preprocessing = card.preprocessing.model_copy(update=stated)
-    return from_module(name, encoder, preprocessing, spaces=card.spaces)
+    return from_module(name, encoder, preprocessing, spaces=card.spaces, maps=encoder.feature_maps)
 
 
 def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
@@ -130,6 +133,7 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
         logits=model,
         classes=subset and tuple(timm.data.ImageNetInfo(subset).label_names()),
         both=both,
+        maps=model.forward_features,
     )
 
 
@@ -162,6 +166,7 @@ def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
         logits=model,
         classes=classes,
         both=both,
+        maps=before_pooling(model),
     )
 
 
@@ -177,7 +182,7 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
 def _user_function(module_name: str, function: str, stated: dict[str, Any]) -> LoadedModel:
     spec = f"{module_name}:{function}"
     if "" not in sys.path:
-        sys.path.insert(0, "")  # the user's own file lies in the working folder
+        sys.path.insert(0, "")  # to find a file in the working folder
     try:
         made = getattr(importlib.import_module(module_name), function)()
     except ModuleNotFoundError as error:
@@ -188,7 +193,7 @@ def _user_function(module_name: str, function: str, stated: dict[str, Any]) -> L
 
 
 class _Weights:
-    """Says that published weights could not be had, instead of a traceback from a hub."""
+    """Replaces a hub's traceback by one sentence if published weights cannot be loaded."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec

@@ -1,214 +1,128 @@
-"""A model in memory that can be asked for features and, if it classifies, for logits."""
+"""A model in memory that gives features and, if it is a classifier, logits."""
 
-import hashlib
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import torch
+from rich.console import Console
 from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
-from unshortcut.models.card import Preprocessing
-from unshortcut.parts import build
+from unshortcut.inference.features import Features, batch_size, compute_features
+from unshortcut.inference.forward import checked
+from unshortcut.inference.images import ImageList, ImagesLike, ImageTransform, as_source
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.memory import keep_freed_memory
+from unshortcut.progress import bar
 
 Function = Callable[[Tensor], Tensor]
 Both = Callable[[Tensor], tuple[Tensor, Tensor]]
 
-UNCROPPED = {"crop_share": 1.0}
-"""Of models that say nothing of a crop: none is made, so that nothing at the edge is lost."""
-
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model that can be asked for features and, if it classifies, for logits."""
+    """A model ready for use: its input transform, features and, if it classifies, logits.
+
+    >>> import unshortcut
+    >>> model = unshortcut.load_model("timm:resnet18@random")
+    >>> batch = model.transform(image)[None]  # doctest: +SKIP
+    >>> model.features(batch).shape  # doctest: +SKIP
+    torch.Size([1, 512])
+    """
 
     name: str
     preprocessing: Preprocessing
     features: Function
-    """Normalized images (N, 3, H, W) to (N, D), in eval mode, without gradients."""
+    """Normalized images (N, 3, S, S) to features (N, D), in eval mode and without gradients."""
     fingerprint: str | None
-    """Changes with weights and architecture; keys the caches. None: nothing is cached."""
+    """A digest of weights and architecture, the key of cached results; None: nothing is cached."""
     logits: Function | None = None
     classes: tuple[str, ...] | None = None
     module: nn.Module | None = None
-    """The PyTorch module, where there is one."""
+    """The PyTorch module, if there is one."""
     spaces: tuple[str, ...] | None = None
-    """Names of the spaces that the features are of: as many equal parts, in this order."""
+    """Names of the spaces whose features are concatenated in equal parts, in this order."""
     both: Both | None = None
-    """Features and logits in one pass, where that costs less than the two."""
+    """Features and logits in one forward pass, where that is cheaper than two."""
+    maps: Function | None = None
+    """Features before pooling; see `feature_maps`."""
 
-    def outputs(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Features (N, D) and, if it classifies, logits (N, C) of normalized images."""
+    @property
+    def transform(self) -> ImageTransform:
+        """Turns a PIL image, a path or a uint8 array (H, W, 3) into a normalized (3, S, S)."""
+        return ImageTransform(self.preprocessing)
+
+    def feature_maps(self, batch: Tensor) -> Tensor:
+        """Features before pooling: (N, C, h, w), or (N, tokens, C) for a ViT.
+
+        Args:
+            batch: normalized images (N, 3, S, S), on the device of the model.
+        """
+        if self.maps is None:
+            raise UsageError(f"'{self.name}' has no feature maps that can be taken from it")
+        return self.maps(batch)
+
+    def outputs(self, batch: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Features (N, D) and, if the model classifies, logits (N, C) of normalized images."""
         if self.both is not None:
-            return self.both(images)
-        return self.features(images), self.logits and self.logits(images)
+            return self.both(batch)
+        return self.features(batch), self.logits and self.logits(batch)
+
+    def embed(
+        self,
+        images: ImagesLike,
+        *,
+        workers: int | None = None,
+        max_unreadable: float | None = None,
+        console: Console | None = None,
+    ) -> Features:
+        """Compute the features of images or of a data set, in memory.
+
+        Args:
+            images: a data set (a folder, a tar file, a name such as `shapes@test`, or an
+                `ImageSource`); a list of PIL images, paths or uint8 arrays (H, W, 3); a uint8
+                tensor (N, 3, H, W); or a batch of normalized floats (N, 3, S, S).
+            workers: number of threads that decode images, by default that of the available cores.
+            max_unreadable: largest share of unreadable images that is allowed, by default any;
+                they are left out and listed in `Features.unreadable`.
+            console: where the progress bar is shown, by default standard error.
+        """
+        if isinstance(images, Tensor) and images.is_floating_point():
+            return self._embed_batch(images)
+        source = as_source(images)
+        at_hand = isinstance(source, ImageList)
+        shown = console or Console(stderr=True)
+        with bar(shown, "features", visible=not at_hand, unit="images") as on_progress:
+            features = compute_features(
+                self,
+                source,
+                workers=workers,
+                cache=not at_hand,
+                max_unreadable=max_unreadable,
+                on_progress=on_progress,
+            )
+        names = tuple(source.identity(index) for index in features.indices.tolist())
+        return replace(features, identities=names)
 
     @property
     def device(self) -> torch.device:
-        """Where images must be."""
+        """The device of the parameters, where batches must be."""
         first = next(self.module.parameters(), None) if self.module is not None else None
         return torch.device("cpu") if first is None else first.device
+
+    def _embed_batch(self, images: Tensor) -> Features:
+        """Features of images that are normalized already."""
+        if self.device.type == "cpu":
+            keep_freed_memory()
+        parts = []
+        for batch in images.split(batch_size(self.preprocessing.size)):
+            with torch.inference_mode():
+                found = self.features(batch.to(self.device))
+            parts.append(checked(found, len(batch), self.name, "features").flatten(1).float().cpu())
+        return Features(torch.cat(parts).numpy(), None, None, np.arange(len(images)))
 
 
 ModelLike = str | Path | LoadedModel
 """A model by its spec, as in `load_model`, or one that is loaded."""
-
-
-def fingerprint(module: nn.Module) -> str:
-    """A digest of architecture and weights."""
-    digest = hashlib.sha256(repr(module).encode())
-    state = module.state_dict()
-    for name in sorted(state):
-        tensor = state[name].detach().cpu().contiguous()
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
-
-
-def from_module(
-    name: str,
-    module: nn.Module,
-    preprocessing: Preprocessing,
-    *,
-    features: Function | None = None,
-    logits: Function | None = None,
-    classes: tuple[str, ...] | None = None,
-    spaces: Sequence[str] | None = None,
-    both: Both | None = None,
-) -> LoadedModel:
-    """A loaded model around a module that is in memory."""
-    module.eval()
-    return LoadedModel(
-        name,
-        preprocessing,
-        torch.no_grad()(features or module),
-        fingerprint(module),
-        logits and torch.no_grad()(logits),
-        classes,
-        module,
-        None if spaces is None else tuple(spaces),
-        both and torch.no_grad()(both),
-    )
-
-
-def from_object(made: Any, spec: str, **stated: Any) -> LoadedModel:
-    """A model that a user has made: a module, a function, or an object with `features(images)`.
-
-    If it classifies, the object has `logits(images)` and `classes`; a module with `classes` and no
-    `logits` gives logits. `stated` are parts of its preprocessing that it does not state itself.
-    """
-    preprocessing = _own_preprocessing(made, spec, stated)
-    classes = getattr(made, "classes", None)
-    classes = None if classes is None else tuple(map(str, classes))
-    logits = getattr(made, "logits", None)
-    features = getattr(made, "features", None)
-    if isinstance(made, nn.Module):
-        model = _from_own_module(made, spec, preprocessing, features, logits, classes)
-        return replace(model, fingerprint=_with_code(made, model.fingerprint))
-    if features is None and logits is None and callable(made):
-        features = made
-    features = features or logits
-    if not callable(features):
-        raise UsageError(
-            f"'{spec}' is of the type {type(made).__name__}: neither an nn.Module nor a function, "
-            "nor an object with features(images) or logits(images)"
-        )
-    # What such an object holds cannot be seen, so nothing of it is cached.
-    return LoadedModel(spec, preprocessing, features, None, logits, classes)
-
-
-def with_classes(model: LoadedModel, names: Sequence[str]) -> LoadedModel:
-    """The model with these classes: of its logits, or of the output that it calls features."""
-    classes = tuple(names)
-    logits = model.logits or model.features
-    shown = torch.zeros(1, 3, model.preprocessing.size, model.preprocessing.size)
-    width = logits(shown.to(model.device)).shape[-1]
-    if width != len(classes):
-        raise UsageError(
-            f"'{model.name}' has {width} outputs, and {len(classes)} classes are stated"
-        )
-    if model.logits is not None or model.module is None:
-        return replace(model, logits=logits, classes=classes)
-    pair = before_last_linear(model.module)
-    # Its features are others now, and must not be taken for the old ones.
-    digest = hashlib.sha256(f"{model.fingerprint} with classes".encode()).hexdigest()
-    return replace(
-        model,
-        features=torch.no_grad()(lambda images: pair(images)[0]),
-        fingerprint=digest,
-        logits=logits,
-        classes=classes,
-        both=torch.no_grad()(pair),
-    )
-
-
-def before_last_linear(model: nn.Module) -> Both:
-    """The input of a classifier's last linear layer, which serves as features, and its logits."""
-    linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
-
-    def both(images: Tensor) -> tuple[Tensor, Tensor]:
-        caught: list[Tensor] = []
-        hook = linear[-1].register_forward_hook(lambda _, inputs, __: caught.append(inputs[0]))
-        try:
-            logits = model(images)
-        finally:
-            hook.remove()
-        seen = caught[-1] if caught and len(caught[-1]) == len(images) else logits
-        return seen.flatten(1), logits
-
-    def output_twice(images: Tensor) -> tuple[Tensor, Tensor]:
-        logits = model(images).flatten(1)
-        return logits, logits
-
-    return both if linear else output_twice  # SqueezeNet's last layer is a convolution
-
-
-def _from_own_module(
-    module: nn.Module,
-    spec: str,
-    preprocessing: Preprocessing,
-    features: Any,
-    logits: Function | None,
-    classes: tuple[str, ...] | None,
-) -> LoadedModel:
-    if isinstance(features, nn.Module):
-        features = None  # a part of it, as in torchvision's models
-    both = None
-    if classes is not None and logits is None:
-        logits = module
-        if features is None:
-            both = before_last_linear(module)
-            features = lambda images: both(images)[0]  # noqa: E731
-    return from_module(
-        spec, module, preprocessing, features=features, logits=logits, classes=classes, both=both
-    )
-
-
-def _with_code(module: nn.Module, digest: str | None) -> str:
-    """A digest that also changes with plain attributes and the code of a user's own module."""
-    changed = hashlib.sha256(str(digest).encode())
-    for name, part in module.named_modules():
-        plain = {
-            key: value
-            for key, value in vars(part).items()
-            if isinstance(value, bool | int | float | str | tuple | list)
-        }
-        changed.update(f"{name} {type(part).__qualname__} {plain}".encode())
-    with suppress(OSError, TypeError):  # typed into a console, say
-        changed.update(inspect.getsource(type(module)).encode())
-    return changed.hexdigest()
-
-
-def _own_preprocessing(made: Any, spec: str, stated: Mapping[str, Any]) -> Preprocessing:
-    """What a user's model says of its input, a mapping such as `{"size": 224}`; else as stated."""
-    given = getattr(made, "preprocessing", None)
-    if isinstance(given, Preprocessing):
-        return given
-    if given is not None and not isinstance(given, Mapping):
-        raise UsageError(f"'{spec}': preprocessing must be a mapping, not {given!r}")
-    known = {**UNCROPPED, **stated, **(given or {})}
-    return build(Preprocessing, known, f"'{spec}': preprocessing")

@@ -1,4 +1,4 @@
-"""The momentum copy: a network that follows another by an exponential moving average."""
+"""The momentum copy of a network: an exponential moving average of its parameters."""
 
 from copy import deepcopy
 
@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 
 class MomentumCopy(nn.Module):
-    """A copy of a network, without gradients, that moves toward it a little each step.
+    """A copy of a network, without gradients, that moves a little toward it in each step.
 
-    Parameters follow; buffers (the running statistics of batch norm) are the copy's own, which
-    runs in train mode as the original does.
+    Only parameters follow the network. Buffers such as the running statistics of batch norm are
+    the copy's own; it runs in train mode as the network does.
     """
 
     def __init__(self, network: nn.Module) -> None:

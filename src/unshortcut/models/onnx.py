@@ -1,4 +1,4 @@
-"""ONNX in and out: export with a check, and models that come as an ONNX file."""
+"""ONNX: models that are loaded from a file, and export with a check."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class OnnxModel:
                 str(path), providers=["CPUExecutionProvider"]
             )
         except Exception as error:
-            raise UsageError(f"'{path.name}' is no ONNX model: {error}") from None
+            raise UsageError(f"'{path.name}' is not an ONNX model: {error}") from None
         self.input = self.session.get_inputs()[0]
         side = self.input.shape[-1]
         self.size: int | None = side if isinstance(side, int) else None
@@ -35,9 +35,9 @@ class OnnxModel:
 
 
 def export_onnx(model: nn.Module, size: int, path: Path) -> float:
-    """Write a model as ONNX, any batch size; returns the greatest difference to PyTorch.
+    """Export a model for any batch size; returns the largest difference from PyTorch's output.
 
-    The file takes its name only after onnxruntime has run it and agreed.
+    The file appears under its name only after onnxruntime has run it and confirmed the output.
     """
     images = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0))
     aside = path.with_name(f".{path.stem}.partial.onnx")

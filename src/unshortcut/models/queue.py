@@ -1,4 +1,4 @@
-"""The queue of past keys (MoCo's memory bank): the last `size` embeddings, oldest overwritten."""
+"""The queue of past keys (MoCo): the last `size` embeddings; the oldest are overwritten first."""
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from unshortcut.randomness import torch_generator
 
 
 class Queue(nn.Module):
-    """(size, dim) unit rows, random at first; any batch size goes with any queue size.
+    """Unit rows (size, dim), random at first; `size` need not be a multiple of the batch size.
 
     Rows and pointer are buffers, so they are in the checkpoint. Ranks stay identical as long as
     all of them push the same rows: push what `distributed.gather` returns.
@@ -25,10 +25,10 @@ class Queue(nn.Module):
 
     @torch.no_grad()
     def push(self, keys: Tensor) -> None:
-        """Overwrite the oldest rows with keys (N, dim); of more keys than rows the last remain."""
+        """Overwrite the oldest rows with keys (N, dim); the last `size` remain."""
         size, pointer = len(self.rows), int(self.pointer)
         skipped = max(0, len(keys) - size)
         first = pointer + skipped
-        places = torch.arange(first, first + len(keys) - skipped, device=keys.device) % size
-        self.rows[places] = keys[skipped:].detach().to(self.rows.dtype)
+        targets = torch.arange(first, first + len(keys) - skipped, device=keys.device) % size
+        self.rows[targets] = keys[skipped:].detach().to(self.rows.dtype)
         self.pointer.fill_((pointer + len(keys)) % size)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from unshortcut.data.source import ImageSource
+from unshortcut.inference.features import Features
 from unshortcut.parts import PartOf
-from unshortcut.probes.features import Features
 
 Extract = Callable[[ImageSource, str], Features]
 """Maps a source, and its name for the progress bar, to features."""

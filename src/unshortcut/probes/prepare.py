@@ -11,7 +11,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
 from unshortcut.probes.base import Extract
-from unshortcut.probes.features import Features, compute_features
+from unshortcut.inference.features import Features, compute_features
 from unshortcut.progress import bar
 
 

@@ -64,13 +64,13 @@ def space_encoder(run: str | Path, names: Sequence[str] | None = None) -> tuple[
         )
     spaces = ordered(method.spaces, method.spaces if names is None else names)
     indices = [method.spaces.index(space) for space in spaces]
-    build = _from_branches if method.head.apart else _from_hidden_layers
+    build = _from_branches if method.head.split_features else _from_hidden_layers
     with torch.random.fork_rng(devices=[]):
         encoder = build(method, indices)
     card = card_of(method, recipe).model_copy(
         update={"encoder": encoder.settings, "dim": encoder.dim, "spaces": list(spaces)}
     )
-    encoder.expect(card.preprocessing.mean, card.preprocessing.std)
+    encoder.set_normalization(card.preprocessing.mean, card.preprocessing.std)
     return encoder.eval(), card
 
 

@@ -10,9 +10,9 @@ from timm.layers import convert_sync_batchnorm
 
 from unshortcut.data.loader import ViewLoader
 from unshortcut.errors import UsageError
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.method import Method
-from unshortcut.models.card import Preprocessing
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.checkpoint import WholeFileIO, load_checkpoint
 from unshortcut.training.folder import RunFolder

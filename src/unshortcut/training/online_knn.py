@@ -1,4 +1,4 @@
-"""How good is it while it trains: kNN accuracy of the encoder, where there are labels."""
+"""kNN accuracy of the encoder while it trains, if the data have labels."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 
 from unshortcut.data.open import open_data, splits
 from unshortcut.data.source import ImageSource, Subset
+from unshortcut.inference.features import compute_features
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.methods.method import method_of
-from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import from_module
-from unshortcut.probes.features import compute_features
 from unshortcut.probes.knn import knn_accuracy
 from unshortcut.randomness import generator
 from unshortcut.training.logs import LogWriter
@@ -21,17 +21,17 @@ _BANK, _QUERIES, _K = 4000, 1000, 20
 
 @dataclass(frozen=True)
 class KnnData:
-    """Labeled images whose neighbors vote, and labeled images that are voted on."""
+    """Labeled images that serve as neighbors, and labeled images to be classified by them."""
 
     bank: ImageSource
     queries: ImageSource
 
 
 def knn_data(spec: str | ImageSource, train: ImageSource, seed: int) -> KnnData | None:
-    """Parts of `train` and `val` that show progress; never the test split.
+    """Choose images of the `train` and `val` splits, never of the test split.
 
-    Without a labeled `val` split, a part of `train` is held out of the bank (the encoder, which
-    sees no labels, trains on it all the same). None where there are no labels.
+    Without a labeled `val` split, part of `train` is kept out of the bank and classified; the
+    encoder still trains on it, without its labels. None if there are no labels.
     """
     if train.labels is None:
         return None

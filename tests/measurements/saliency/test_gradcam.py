@@ -12,16 +12,16 @@ import torchvision
 from torch import Tensor, nn
 
 from tests.small import TINY
+from unshortcut.inference.features import Features
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.measurements.saliency.gradcam import grad_cam, require_library
 from unshortcut.measurements.saliency.layers import as_maps, find_layers
 from unshortcut.measurements.saliency.scores import class_scores
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.class_names import ClassOutputs
-from unshortcut.measuring.subjects.classifier import Classifier, head, readout
-from unshortcut.models.card import Preprocessing
+from unshortcut.measuring.subjects.classifier import Classifier, fit_classifier, head
 from unshortcut.models.encoder import Encoder
-from unshortcut.models.loaded import LoadedModel, from_module, from_object
-from unshortcut.probes.features import Features
+from unshortcut.models.load import LoadedModel, from_module, from_object
 
 pytest.importorskip("pytorch_grad_cam")
 
@@ -204,12 +204,12 @@ def test_scores_of_a_readout_have_the_gradient_of_its_logits() -> None:
         def fingerprint(self) -> str:
             return "x"
 
-    decides = readout("linear", features, _Source(), "x", None, "mean")  # type: ignore[arg-type]
+    decides = fit_classifier("linear", features, _Source(), "x", None, "mean")  # type: ignore[arg-type]
     made = class_scores(model, decides, _all(decides))(images)
     assert made.requires_grad
-    log = decides.judge(network(images), None).log()
+    log = decides.probabilities(network(images), None).log()
     torch.testing.assert_close(made, log - log.mean(1, keepdim=True))
-    votes = readout("knn", features, _Source(), "x", None, "mean")  # type: ignore[arg-type]
+    votes = fit_classifier("knn", features, _Source(), "x", None, "mean")  # type: ignore[arg-type]
     with pytest.raises(NotApplicable, match="a linear readout does"):
         class_scores(model, votes, _all(votes))
 

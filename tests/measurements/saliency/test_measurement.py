@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, plain_values, to_json
 from unshortcut.data.source import ImageSource
+from unshortcut.inference.features import compute_features
 from unshortcut.measurements.saliency import Saliency
 from unshortcut.measurements.saliency.maps import SHOWN, SaliencyResult, overlay
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
-from unshortcut.measuring.subjects.classifier import readout
+from unshortcut.measuring.subjects.classifier import fit_classifier
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.probes.features import compute_features
 
 pytest.importorskip("pytorch_grad_cam")
 
@@ -163,7 +163,7 @@ def test_a_linear_readout_is_explained_through_the_network(sharp: SaliencyResult
     network = _Colors()
     model = replace(bare.model, module=network, features=torch.no_grad()(network))
     features = compute_features(model, source, cache=False)
-    fitted = readout("linear", features, source, "these", None, "mean")
+    fitted = fit_classifier("linear", features, source, "these", None, "mean")
     result = _measured(Subject("bare", model, source, fitted))
     assert "readout" in result.explained and result.empty < 0.1
     assert result.coverages.area.value == pytest.approx(1 / 16, rel=0.3)

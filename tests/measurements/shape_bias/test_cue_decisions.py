@@ -17,16 +17,16 @@ from tests.real_data import real_data
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.data.open import open_data
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import Features
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.measurements.shape_bias.cue_decisions import EXAMPLES, ShapeBiasResult, decide
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import Aggregate, categories
-from unshortcut.measuring.subjects.classifier import Classifier, head, readout
+from unshortcut.measuring.subjects.classifier import Classifier, fit_classifier, head
 from unshortcut.measuring.subjects.conflict import open_conflict
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.models.card import Preprocessing
 from unshortcut.models.load import LoadedModel
-from unshortcut.probes.features import Features
 
 CLASSES = ("elm", "fir", "oak", "yew")
 CUES = [("elm", "fir"), ("elm", "oak"), ("fir", "oak"), ("yew", "yew"), ("oak", "elm")]
@@ -50,7 +50,7 @@ def neighbors(one: Subject) -> Classifier:
     labels = np.arange(40) % 4
     rows = np.eye(4, dtype=np.float32)[labels]
     features = Features(rows, labels, CLASSES, np.arange(40))
-    return readout("knn", features, one.data, "trees@train", None, "mean")
+    return fit_classifier("knn", features, one.data, "trees@train", None, "mean")
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, plain_values, to_json
 from unshortcut.data.shapes import Shapes
+from unshortcut.inference.features import compute_features
 from unshortcut.measurements.transplant import Transplant
 from unshortcut.measurements.transplant.transplants import TransplantResult
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Pictures, Plot, Table
-from unshortcut.measuring.subjects.classifier import readout
+from unshortcut.measuring.subjects.classifier import fit_classifier
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.probes.features import compute_features
 
 SIDE = 32
 COLORS = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
@@ -192,7 +192,7 @@ def test_a_readout_decides_as_well_as_a_head() -> None:
     source = arrays(*_tagged(), NAMES)
     bare = subject_of(None, source, features=_ReadsTag())
     features = compute_features(bare.model, source, cache=False)
-    fitted = readout("linear", features, source, "these", None, "mean")
+    fitted = fit_classifier("linear", features, source, "these", None, "mean")
     result = _measured(Subject("bare", bare.model, source, fitted))
     assert result.follow.value == 1.0 and {one.place for one in result.classes} == {"bottom left"}
 

@@ -1,4 +1,4 @@
-"""What decides: a head, or a readout of features; and what a model may not answer."""
+"""Classifiers: a head, or one fitted on features; and outputs that no model may give."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,10 @@ from torch import Tensor
 
 from tests.measuring.made import arrays
 from unshortcut.errors import RunError, UsageError
-from unshortcut.measuring.subjects.classifier import head, readout, run
-from unshortcut.models.card import Preprocessing
+from unshortcut.inference.features import Features
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.measuring.subjects.classifier import fit_classifier, head, run
 from unshortcut.models.load import LoadedModel
-from unshortcut.probes.features import Features
 from unshortcut.probes.knn import knn_votes
 
 PREPROCESSING = Preprocessing(size=8, crop_share=1.0, mean=(0, 0, 0), std=(1, 1, 1))
@@ -58,7 +58,7 @@ def test_features_and_logits_come_from_one_pass_where_a_model_can() -> None:
         (lambda images: means(images) * float("nan"), "are not finite"),
         (lambda images: means(images)[:1], r"shape \(1, 3\) for 5 images"),
         (lambda images: means(images)[:, 0], r"shape \(5,\) for 5 images"),
-        (lambda images: [1.0], "of the type list"),
+        (lambda images: [1.0], "are a list, not a tensor"),
     ],
 )
 def test_what_no_model_may_answer_is_told_in_a_sentence(answer, said: str) -> None:  # type: ignore[no-untyped-def]
@@ -68,7 +68,7 @@ def test_what_no_model_may_answer_is_told_in_a_sentence(answer, said: str) -> No
 
 def test_a_head_that_names_more_classes_than_it_has_is_told() -> None:
     loaded = model(means, means, ("a", "b"))
-    with pytest.raises(RunError, match="names 2 classes, and its logits have 3 columns"):
+    with pytest.raises(RunError, match="names 2 classes, but its logits have 3 columns"):
         head(loaded, None, "mean")
 
 
@@ -80,15 +80,15 @@ def _labeled(count: int, seed: int) -> tuple[Features, np.ndarray]:
     return Features(values, labels, ("x", "y", "z"), np.arange(count)), labels
 
 
-def test_a_linear_readout_decides_as_its_features_tell() -> None:
+def test_a_linear_probe_classifies_separate_features() -> None:
     train, _ = _labeled(150, 0)
     test, labels = _labeled(90, 1)
     source = arrays(np.zeros((2, 8, 8, 3), np.uint8))
-    classifier = readout("linear", train, source, "mine@train", None, "mean")
-    found = classifier.judge(torch.from_numpy(test.values), None)
+    classifier = fit_classifier("linear", train, source, "mine@train", None, "mean")
+    found = classifier.probabilities(torch.from_numpy(test.values), None)
     assert (found.argmax(1).numpy() == labels).mean() > 0.9
     torch.testing.assert_close(found.sum(1), torch.ones(90, dtype=torch.float64))
-    assert "linear readout" in classifier.description
+    assert "a linear probe on its features" in classifier.description
     assert "150 labeled images of mine@train" in classifier.description
 
 
@@ -105,7 +105,7 @@ def test_votes_of_neighbors_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(ours, theirs.predict_proba(test.values), atol=1e-4)
 
 
-def test_a_readout_of_one_class_is_refused() -> None:
+def test_a_classifier_of_one_class_is_refused() -> None:
     one = Features(np.ones((4, 2), np.float32), np.zeros(4, np.int64), ("x",), np.arange(4))
     with pytest.raises(UsageError, match="at least two classes"):
-        readout("knn", one, arrays(np.zeros((2, 8, 8, 3), np.uint8)), "mine", None, "mean")
+        fit_classifier("knn", one, arrays(np.zeros((2, 8, 8, 3), np.uint8)), "mine", None, "mean")

@@ -1,7 +1,5 @@
 """Images as a model sees them, and the part of them that a measurement takes."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
@@ -64,9 +62,9 @@ def _numbered(count: int) -> ImageSource:
 
 def test_images_that_cannot_be_read_are_left_out_with_a_word() -> None:
     source = _OneBroken(_numbered(6), {2})
-    with ThreadPoolExecutor(2) as pool, pytest.warns(UserWarning, match=r"1 of 6 .* '2\.png'"):
+    with pytest.warns(UserWarning, match=r"1 of 6 .* '2\.png'"):
         images = prepare(
-            source, EvaluationView(8, 1.0), np.arange(6), source.labels, ("even", "odd"), 6, pool
+            source, EvaluationView(8, 1.0), np.arange(6), source.labels, ("even", "odd"), 6
         )
     assert images.indices.tolist() == [0, 1, 3, 4, 5]
     assert images.required_labels().tolist() == [0, 1, 1, 0, 1]
@@ -76,8 +74,8 @@ def test_images_that_cannot_be_read_are_left_out_with_a_word() -> None:
 
 def test_no_readable_image_at_all_is_an_error() -> None:
     source = _OneBroken(_numbered(2), {0, 1})
-    with ThreadPoolExecutor(1) as pool, pytest.raises(UsageError, match=r"2 of 2 .* it is torn"):
-        prepare(source, EvaluationView(8, 1.0), np.arange(2), None, (), 2, pool)
+    with pytest.raises(UsageError, match=r"2 of 2 .* it is torn"):
+        prepare(source, EvaluationView(8, 1.0), np.arange(2), None, (), 2)
 
 
 def test_transforms_get_the_pixels_of_their_position_and_order_is_kept() -> None:

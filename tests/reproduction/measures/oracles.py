@@ -9,7 +9,7 @@ from torch.nn.functional import one_hot
 
 from unshortcut.arrays import ImageArray
 from unshortcut.data.shapes import COLOR_NAMES, Shapes
-from unshortcut.models.card import Preprocessing
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import LoadedModel
 from unshortcut.reproduction.evaluation import SHAPES_SPLITS, Evaluation
 

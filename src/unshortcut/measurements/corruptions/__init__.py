@@ -30,9 +30,8 @@ from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Exhibit, Picture, picture
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
-from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, part_of
 from unshortcut.randomness import generator, key_bits
 
 MOST = 192

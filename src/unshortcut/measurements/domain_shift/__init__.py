@@ -14,10 +14,9 @@ from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates.contrasts import difference, mean
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Exhibit
-from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, part_of
 
 MUCH = 0.5
 """A smaller loss is not of the gravest, even if nothing is left."""

@@ -9,9 +9,8 @@ from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
-from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, part_of
 
 SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
 """Sides r of the mask, as shares of the image's side."""

@@ -16,9 +16,8 @@ from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.classifier import Outputs
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
-from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, part_of
 from unshortcut.randomness import generator
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from unshortcut.inference.preprocessing import normalize
 from unshortcut.measurements.saliency.coverage import Map, coverage
 from unshortcut.measurements.saliency.gradcam import grad_cam, require_library
 from unshortcut.measurements.saliency.layers import find_layers
@@ -17,7 +18,6 @@ from unshortcut.measuring.estimates.estimate import UNKNOWN, Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.probes.features import normalize
 from unshortcut.progress import OnProgress
 
 IMAGES, SHOWN = 96, 24

@@ -12,10 +12,9 @@ from unshortcut.imaging.tiling import sample_tiles, tile_patches
 from unshortcut.measuring.estimates.estimate import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
-from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, part_of
 from unshortcut.randomness import generator
 from unshortcut.views.transforms.tiled import patch_range
 

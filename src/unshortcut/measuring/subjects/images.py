@@ -1,28 +1,28 @@
 """Images as a model sees them: resized and cropped, uint8, before they are normalized."""
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.data.source import BadImageError, ImageSource
-from unshortcut.errors import UsageError
+from unshortcut.data.source import ImageSource
+from unshortcut.inference.features import view_reader
+from unshortcut.inference.reading import Unreadable, read_batches
+from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator
 from unshortcut.views.evaluation import EvaluationView, WholeView
 
 Pixels = NDArray[np.uint8]
 """(S, S, 3)."""
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 View = EvaluationView | WholeView
 Transform = Callable[[Pixels, int], Pixels]
 """Pixels and their position among the prepared images, to pixels of the same size."""
 
 IN_MEMORY = 2**30
-"""Bytes of images that are kept; more are decoded again each time."""
+"""Images of at most so many bytes are kept in memory; more are decoded for every pass."""
+_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Prepared:
 
     source: ImageSource
     view: View
-    indices: Places
+    indices: Indices
     """(N,) positions in the source."""
-    labels: Places | None
-    """(N,) places in `classes`."""
+    labels: Indices | None
+    """(N,) indices into `classes`."""
     classes: tuple[str, ...]
-    """Empty without labels."""
+    """Empty if there are no labels."""
     total: int
-    """Images that could have been taken."""
+    """Number of images from which these were chosen."""
     unreadable: int = 0
     kept: tuple[Pixels, ...] | None = None
 
@@ -49,13 +49,13 @@ class Prepared:
         """uint8 (S, S, 3)."""
         if self.kept is not None:
             return self.kept[position]
-        return _view(self.source, self.view, int(self.indices[position]))
+        return view_reader(self.source, self.view)(int(self.indices[position]))
 
     def identity(self, position: int) -> str:
-        """What names the image to a person."""
+        """The name of an image: its path in the data set."""
         return self.source.identity(int(self.indices[position]))
 
-    def take(self, rows: Sequence[int] | Places) -> "Prepared":
+    def take(self, rows: Sequence[int] | Indices) -> "Prepared":
         """The images at some positions."""
         chosen = np.asarray(rows, dtype=np.int64)
         return Prepared(
@@ -70,101 +70,79 @@ class Prepared:
         )
 
     def some(self, most: int | None, seed: int) -> "Prepared":
-        """At most so many, of each class its share, or of all where there are no labels."""
+        """At most `most` of the images, stratified by class if there are labels."""
         if most is None or len(self) <= most:
             return self
         labels = np.zeros(len(self), np.int64) if self.labels is None else self.labels
         return self.take(stratified(labels, most, seed))
 
-    def required_labels(self) -> Places:
-        """The labels (N,), which must be there."""
+    def required_labels(self) -> Indices:
+        """The labels (N,), for callers that know that there are some."""
         assert self.labels is not None
         return self.labels
-
-    def batches(
-        self, size: int, pool: Executor, transform: Transform | None = None
-    ) -> Iterator[NDArray[np.uint8]]:
-        """uint8 (n, S, S, 3), in order; a batch is made by threads while the last one is used."""
-
-        def make(position: int) -> Pixels:
-            pixels = self.pixels(position)
-            return pixels if transform is None else transform(pixels, position)
-
-        def ask(start: int) -> list[Future[Pixels]]:
-            positions = range(start, min(start + size, len(self)))
-            return [pool.submit(make, position) for position in positions]
-
-        pending = ask(0)
-        for start in range(0, len(self), size):
-            batch = [future.result() for future in pending]
-            pending = ask(start + size)
-            yield np.stack(batch)
 
 
 def prepare(
     source: ImageSource,
     view: View,
-    indices: Places,
-    labels: Places | None,
+    indices: Indices,
+    labels: Indices | None,
     classes: tuple[str, ...],
     total: int,
-    pool: Executor,
-    on_progress: Callable[[int, int], None] | None = None,
+    *,
+    workers: int | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Prepared:
-    """Decode images; unreadable ones are left out with a warning, and are an error if all are."""
+    """Decode images; unreadable ones are left out with a warning, an error if there is no other."""
     in_memory = len(indices) * view.size * view.size * 3 <= IN_MEMORY
-    pixels: list[Any] = []
+    read = view_reader(source, view)
+    unreadable = Unreadable(len(indices))
+    pixels: list[Pixels] = []
     readable: list[int] = []
-    failure: tuple[str, str] | None = None
-    jobs = pool.map(lambda index: _try(source, view, int(index)), indices)
-    for row, made in enumerate(jobs):
-        if isinstance(made, str):
-            failure = failure or (source.identity(int(indices[row])), made)
-        else:
-            readable.append(row)
-            if in_memory:
-                pixels.append(made)
-        if on_progress:
-            on_progress(row + 1, len(indices))
-    bad = len(indices) - len(readable)
-    if failure is not None:
-        said = f"{bad} of {len(indices)} images cannot be read, the first is '{failure[0]}'"
-        if not readable:
-            raise UsageError(f"{said}: {failure[1]}")
-        warnings.warn(f"{said}: {failure[1]}; they are left out", stacklevel=2)
-    rows = np.asarray(readable, dtype=np.int64)
+    for rows, images in read_batches(
+        lambda row: read(int(indices[row])),
+        lambda row: source.identity(int(indices[row])),
+        unreadable,
+        batch_size=_BATCH,
+        workers=workers,
+        on_progress=on_progress,
+    ):
+        readable += rows
+        if in_memory:
+            pixels += images
+    chosen = np.asarray(readable, dtype=np.int64)
     return Prepared(
         source,
         view,
-        indices[rows],
-        None if labels is None else labels[rows],
+        indices[chosen],
+        None if labels is None else labels[chosen],
         classes,
         total,
-        bad,
+        len(unreadable.failures),
         tuple(pixels) if in_memory else None,
     )
 
 
-def stratified(labels: Places, most: int, seed: int) -> Places:
-    """Sorted rows of at most `most` of the labeled things (N,): of each class its share.
+def stratified(labels: Indices, most: int, seed: int) -> Indices:
+    """Choose at most `most` rows, stratified by the labels (N,), and return them sorted.
 
-    Each class has one, as far as `most` goes, so that none is lost; else a class has as large a
-    part in the rows as in the whole, so that a mean over the rows estimates that over the whole.
-    They depend on the labels and the seed alone, and fewer are a part of more.
+    Every class gets one row, as far as `most` allows, and beyond that its share of the whole, so
+    that a mean over the rows estimates the mean over all. The choice depends only on the labels
+    and the seed, and a smaller choice is contained in a larger one.
     """
     order, rank, size = _ranked(labels, seed)
     due = np.where(rank == 0, 0.0, (rank + 0.5) / size)
     return np.sort(np.lexsort((order, due))[:most])
 
 
-def half_of_each(labels: Places, seed: int) -> Places:
-    """Sorted rows of one half of every class of the labeled things (N,), the larger one."""
+def half_of_each(labels: Indices, seed: int) -> Indices:
+    """Choose half of the rows of each class, rounded up, and return them sorted."""
     _, rank, size = _ranked(labels, seed)
     return np.flatnonzero(rank < (size + 1) // 2)
 
 
-def _ranked(labels: Places, seed: int) -> tuple[Places, Places, Places]:
-    """Places (N,) in a random order, among all and within the class, and the size of the class."""
+def _ranked(labels: Indices, seed: int) -> tuple[Indices, Indices, Indices]:
+    """Ranks (N,) in a random order among all rows and within the class, and class sizes (N,)."""
     shuffled = generator(seed, "stratified").permutation(len(labels))
     order = np.empty(len(labels), np.int64)
     order[shuffled] = np.arange(len(labels))
@@ -173,15 +151,3 @@ def _ranked(labels: Places, seed: int) -> tuple[Places, Places, Places]:
         members = shuffled[labels[shuffled] == label]
         rank[members], size[members] = np.arange(len(members)), len(members)
     return order, rank, size
-
-
-def _view(source: ImageSource, view: View, index: int) -> Pixels:
-    return view(source.image(index), 0, 0, index)["image"]
-
-
-def _try(source: ImageSource, view: View, index: int) -> Pixels | str:
-    """The view of an image, or why there is none."""
-    try:
-        return _view(source, view, index)
-    except BadImageError as error:
-        return str(error)

@@ -7,23 +7,20 @@ from rich.console import Console
 
 from unshortcut.data.source import ImageSource, Subset
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import compute_features
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import Mapped
-from unshortcut.measuring.subjects.classifier import Classifier, Kind, head, readout, run
+from unshortcut.measuring.subjects.classifier import Classifier, Kind, fit_classifier, head, run
 from unshortcut.measuring.subjects.images import stratified
-from unshortcut.measuring.subjects.models import Model
 from unshortcut.measuring.subjects.opening import Given, Images
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.probes.features import compute_features
+from unshortcut.models.load import LoadedModel, ModelLike, load_model
 from unshortcut.progress import bar
 from unshortcut.training.projection import is_run
 
 FIT_IMAGES = 20_000
 """Images that a readout is fitted on, at most, unless all are asked for."""
-_MOST_BAD = 0.5
-"""Share of unreadable images among those that a readout is fitted on which is borne with."""
 _ENOUGH = 0.5
 """Share of the data's classes that a head must be able to name to decide on them."""
 
@@ -48,7 +45,7 @@ class Stated:
     classes: tuple[str, ...] | None = None
 
 
-def load(model: Model, stated: Stated) -> LoadedModel:
+def load(model: ModelLike, stated: Stated) -> LoadedModel:
     """A model by its spec, or as it is; runs state their own preprocessing."""
     if isinstance(model, LoadedModel):
         return model
@@ -122,8 +119,8 @@ def _fitted(
     if not rules.settings.full and len(source) > FIT_IMAGES:
         source = Subset(source, stratified(source.labels, FIT_IMAGES, rules.settings.seed))
     with bar(console, f"features of {images.fit_name}", unit="images") as on_progress:
-        features = compute_features(model, source, most_bad=_MOST_BAD, on_progress=on_progress)
-    return readout(
+        features = compute_features(model, source, on_progress=on_progress)
+    return fit_classifier(
         "knn" if rules.kind == "knn" else "linear",
         features,
         source,

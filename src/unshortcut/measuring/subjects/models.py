@@ -6,10 +6,8 @@ from pathlib import Path
 from unshortcut.models.load import LoadedModel
 from unshortcut.result import public_name, unique_names
 
-Model = str | Path | LoadedModel
 
-
-def by_name(models: Sequence[Model]) -> dict[str, Model]:
+def by_name(models: Sequence[ModelLike]) -> dict[str, ModelLike]:
     """Models by what the user calls them; a number tells those apart that share a name."""
     names = [
         model.name if isinstance(model, LoadedModel) else public_name(str(model))

@@ -1,8 +1,6 @@
-"""One model under audit, with the images that it is asked about and what it said of them."""
+"""One model under audit, with its classifier, its images and its outputs for them."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.data.source import ImageSource
+from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, Outputs, join, run
 from unshortcut.measuring.subjects.conflict import Conflict
-from unshortcut.measuring.subjects.images import Prepared, Transform, prepare, stratified
+from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform, prepare, stratified
 from unshortcut.models.load import LoadedModel
 from unshortcut.progress import OnProgress
 from unshortcut.views.evaluation import EvaluationView, WholeView
@@ -25,30 +24,32 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, its decisions and its images; what was computed once is kept."""
+    """A model, its classifier and its images; outputs for plain images are computed once."""
 
     name: str
     model: LoadedModel
     data: ImageSource
-    """That it is measured on: no readout was fitted on them."""
+    """The images that it is measured on; no classifier was fitted on them."""
     classifier: Classifier | None
-    """None where there is neither a head nor a label."""
+    """None if the model has no head and the data have no labels."""
     settings: Settings = field(default_factory=Settings)
     conflict: Conflict | None = None
     shifts: Mapping[str, ImageSource] = field(default_factory=dict)
     hierarchy: Mapping[str, str] | None = None
     """Fine class to coarse class."""
     head: Classifier | None = None
-    """The model's own head, where a readout decides on the data in its place."""
+    """The head of the model, if a fitted classifier is used for the data instead of it."""
+    workers: int | None = None
+    """Number of threads that prepare images, by default that of the available cores."""
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The data's classes that the classifier can name."""
+        """The classes of the data that the classifier knows."""
         return self.selection.names
 
     @cached_property
     def selection(self) -> ClassOutputs:
-        """The classifier's say on the data's classes, or `NotApplicable`."""
+        """The classifier's outputs for the classes of the data, or `NotApplicable`."""
         if self.data.labels is None or self.data.classes is None:
             raise NotApplicable("the data have no labels: class folders give them")
         return self.decisions.over(self.data.classes)
@@ -59,14 +60,14 @@ class Subject:
         if self.classifier is None:
             raise NotApplicable(
                 "the model has no classification head, and the data have no labels to fit a "
-                "readout on"
+                "classifier on"
             )
         return self.classifier
 
     def deciding(self, names: Sequence[str]) -> "Subject":
-        """The same model with the decisions that can name these classes best.
+        """The same model with the classifier that knows more of these classes.
 
-        A readout of the data's own classes decides on those; on others its head may be able to.
+        A fitted classifier knows the classes of the data; the head may know others.
         """
         if self.head is None or self.classifier is None:
             return self
@@ -81,15 +82,15 @@ class Subject:
         return replace(self, classifier=self.head, head=None) if own > named else self
 
     def labeled(self, most: int | None = None) -> Prepared:
-        """Images of the data of `classes`, at most so many, the same for models that name the same.
+        """At most `most` images of `classes`, or all with `settings.full`.
 
-        With `settings.full` all of them.
+        They are the same for all models that know the same classes.
         """
         everything = self._labeled
         return everything if self.settings.full else everything.some(most, self.settings.seed)
 
     def unlabeled(self, most: int | None = None) -> Prepared:
-        """Any images of the data, labeled or not; at most so many, or all with `settings.full`."""
+        """At most `most` images of the data, labeled or not, or all with `settings.full`."""
         try:
             return self.labeled(most)
         except NotApplicable:
@@ -105,29 +106,39 @@ class Subject:
         whole: bool = False,
         on_progress: OnProgress | None = None,
     ) -> Prepared:
-        """Images of another source as the model sees them.
+        """Prepare images of any source as the model sees them.
 
         Args:
-            classes: take only images of these, and count labels in them.
-            whole: resize the whole image, without the crop at its center.
+            most: number of images, at most; a stratified choice.
+            classes: take only images of these classes, and express the labels as indices into them.
+            whole: resize the whole image instead of cropping its center.
         """
         labels, rows = source.labels, np.arange(len(source), dtype=np.int64)
         if classes is not None:
             assert labels is not None and source.classes is not None
-            place = {name: at for at, name in enumerate(classes)}
-            counted = np.array([place.get(name, -1) for name in source.classes], dtype=np.int64)
-            labels = np.where(labels < 0, -1, counted[labels])  # -1: the image shows none
+            index = {name: number for number, name in enumerate(classes)}
+            new = np.array([index.get(name, -1) for name in source.classes], dtype=np.int64)
+            labels = np.where(labels < 0, -1, new[labels])  # -1: an image without a label
             rows = np.flatnonzero(labels >= 0)
         names = tuple(classes if classes is not None else source.classes or ())
         chosen = None if labels is None else labels[rows]
         limit = None if self.settings.full else most
         total = len(rows)
         if limit is not None and total > limit:
-            by = np.zeros(total, np.int64) if chosen is None else chosen
-            kept = stratified(by, limit, self.settings.seed)
+            strata = np.zeros(total, np.int64) if chosen is None else chosen
+            kept = stratified(strata, limit, self.settings.seed)
             rows, chosen = rows[kept], None if chosen is None else chosen[kept]
         view = WholeView(self._view.size) if whole else self._view
-        return prepare(source, view, rows, chosen, names, total, self._pool, on_progress)
+        return prepare(
+            source,
+            view,
+            rows,
+            chosen,
+            names,
+            total,
+            workers=self.workers,
+            on_progress=on_progress,
+        )
 
     def outputs(
         self,
@@ -135,13 +146,13 @@ class Subject:
         transform: Transform | None = None,
         on_progress: OnProgress | None = None,
     ) -> Outputs:
-        """What the model says of images, which threads transform first, in one pass.
+        """Outputs for images, each changed by `transform` first if one is given.
 
-        Plain images of the data are seen once, whoever asks.
+        Outputs for plain images of the data are computed once and shared by all measurements.
         """
         if transform is None and self._is_plain(images):
             return self._known(images, on_progress)
-        return join(list(self._passes(images, transform, on_progress)))
+        return join(list(self._run(images, transform, on_progress)))
 
     def probabilities(
         self,
@@ -149,15 +160,15 @@ class Subject:
         transform: Transform | None = None,
         on_progress: OnProgress | None = None,
     ) -> NDArray[np.float64]:
-        """(N, K) over `classes`."""
+        """Probabilities (N, K) of `classes`; arguments as in `outputs`."""
         if transform is None and self._is_plain(images):
             native = self._known(images, on_progress).native
             assert native is not None
             return self.selection.probabilities(native)
         parts = []
-        for said in self._passes(images, transform, on_progress):  # features may be large
-            assert said.native is not None
-            parts.append(self.selection.probabilities(said.native))
+        for outputs in self._run(images, transform, on_progress):  # features may be large
+            assert outputs.native is not None
+            parts.append(self.selection.probabilities(outputs.native))
         return np.concatenate(parts)
 
     def features(
@@ -166,13 +177,12 @@ class Subject:
         transform: Transform | None = None,
         on_progress: OnProgress | None = None,
     ) -> NDArray[np.float32]:
-        """(N, D)."""
+        """Features (N, D); arguments as in `outputs`."""
         return self.outputs(images, transform, on_progress).features
 
     @property
     def _view(self) -> EvaluationView:
-        preprocessing = self.model.preprocessing
-        return EvaluationView(preprocessing.size, preprocessing.crop_share)
+        return self.model.preprocessing.view
 
     @cached_property
     def _labeled(self) -> Prepared:
@@ -183,45 +193,50 @@ class Subject:
         return self.prepare(self.data, self.settings.images)
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(os.cpu_count())
-
-    @cached_property
-    def _said(self) -> "_Said":
-        return _Said({}, [])
+    def _plain_outputs(self) -> "_PlainOutputs":
+        return _PlainOutputs({}, [])
 
     def _is_plain(self, images: Prepared) -> bool:
-        """Whether they are images of the data, as the model sees them."""
+        """Whether the images are of the data and in the model's usual view."""
         return images.source is self.data and images.view == self._view
 
     def _known(self, images: Prepared, on_progress: OnProgress | None) -> Outputs:
-        """What was said of plain images, which are asked about where nothing was said yet."""
-        said, places = self._said, images.indices.tolist()
-        new = [row for row, place in enumerate(places) if place not in said.rows]
+        """Outputs for plain images; those that are not known yet are computed."""
+        known, indices = self._plain_outputs, images.indices.tolist()
+        new = [row for row, index in enumerate(indices) if index not in known.rows]
         if new:
-            found = join(list(self._passes(images.take(new), None, on_progress)))
-            first = len(said.rows)
-            said.rows.update({places[row]: first + at for at, row in enumerate(new)})
-            said.outputs[:] = [join([*said.outputs, found])]
-        return said.outputs[0].rows(np.array([said.rows[place] for place in places]))
+            found = join(list(self._run(images.take(new), None, on_progress)))
+            first = len(known.rows)
+            known.rows.update({indices[row]: first + number for number, row in enumerate(new)})
+            known.outputs[:] = [join([*known.outputs, found])]
+        return known.outputs[0].rows(np.array([known.rows[index] for index in indices]))
 
-    def _passes(
+    def _run(
         self, images: Prepared, transform: Transform | None, on_progress: OnProgress | None
     ) -> Iterator[Outputs]:
-        """What the model says, a batch at a time."""
-        done = 0
-        for batch in images.batches(BATCH, self._pool, transform):
-            yield run(self.model, self.classifier, batch)
-            done += len(batch)
-            if on_progress:
-                on_progress(done, len(images))
+        """Outputs, one batch at a time; the next batches are prepared meanwhile."""
+
+        def read(position: int) -> Pixels:
+            pixels = images.pixels(position)
+            return pixels if transform is None else transform(pixels, position)
+
+        # All of them could be read before, so that none may be missing now.
+        for _, pixels in read_batches(
+            read,
+            images.identity,
+            Unreadable(len(images), max_share=0),
+            batch_size=BATCH,
+            workers=self.workers,
+            on_progress=on_progress,
+        ):
+            yield run(self.model, self.classifier, np.stack(pixels))
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What a model said of images of the data."""
+class _PlainOutputs:
+    """Outputs for plain images of the data, as far as they are known."""
 
     rows: dict[int, int]
-    """Row in the outputs by position in the data."""
+    """Row in the outputs by index in the data."""
     outputs: list[Outputs]
-    """One, once anything was said."""
+    """One entry, or none yet."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unshortcut.probes.base import Probe, ProbeResult, Score
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_accuracy
 
 

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import torch
 
 from unshortcut.data.shapes import Shapes
+from unshortcut.inference.features import Features
 from unshortcut.measuring.shape_bias import shape_bias
 from unshortcut.models.load import load_model
 from unshortcut.probes.base import Probe, ProbeResult, Score
-from unshortcut.probes.features import Features
+from unshortcut.inference.features import Features
 from unshortcut.probes.linear import linear_accuracy
 from unshortcut.probes.run import probe
 from unshortcut.reproduction.evaluation import Evaluation
