@@ -13,8 +13,8 @@ from .listings import list_negatives as list_negatives
 from .listings import list_probes as list_probes
 from .measuring.nearest import neighbors as neighbors
 from .measuring.similarities import similarity as similarity
-from .models.load import load_model as load_model
 from .models.embedding import embed as embed
+from .models.load import load_model as load_model
 from .probes.run import probe as probe
 from .recipes.catalog import list_recipes as list_recipes
 from .recipes.load import load_recipe as load_recipe

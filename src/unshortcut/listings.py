@@ -33,7 +33,7 @@ def list_negatives() -> list[str]:
 
 def list_probes() -> list[str]:
     """List the names of all kinds of probes."""
-    from unshortcut.probes.probe import PROBES
+    from unshortcut.probes.base import PROBES
 
     return sorted(find_all(PROBES.package, PROBES.base))
 

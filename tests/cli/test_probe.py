@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from tests.cli.test_cli import call
-from unshortcut.probes import prepare
 from unshortcut.inference.features import Features
+from unshortcut.probes import prepare
 
 
 @pytest.fixture(autouse=True)

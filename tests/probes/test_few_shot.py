@@ -10,7 +10,6 @@ from unshortcut.inference.features import Features
 from unshortcut.intervals import t_half_width
 from unshortcut.probes import linear, protocols
 from unshortcut.probes.base import PROBES
-from unshortcut.inference.features import Features
 from unshortcut.probes.few_shot import few_shot_accuracy, sample_shots
 from unshortcut.probes.kinds.fewshot import FewShotProbe
 

@@ -10,8 +10,8 @@ import torch
 
 from tests.probes.painted import SPACES, Painted, Seeing
 from unshortcut.errors import UsageError
-from unshortcut.probes.base import PROBES
 from unshortcut.inference.features import compute_features
+from unshortcut.probes.base import PROBES
 from unshortcut.probes.run import probe
 from unshortcut.spaces.subsets import probe_spaces, select_spaces, subsets_of
 

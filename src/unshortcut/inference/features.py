@@ -97,7 +97,7 @@ def view_reader(
     source: ImageSource, view: Callable[..., dict[str, ImageArray]]
 ) -> Callable[[int], ImageArray]:
     """A function that reads the image at a position of a source as an evaluation view shows it."""
-    return lambda index: view(source.image(index), source.identity(index), 0, 0, index)["image"]
+    return lambda index: view(source.image(index), 0, 0, index)["image"]
 
 
 def _compute(

@@ -37,7 +37,7 @@ class ImageTransform:
 
     def __call__(self, image: ImageLike) -> Tensor:
         try:
-            pixels = self.preprocessing.view(as_image(image), "", 0, 0, 0)["image"]
+            pixels = self.preprocessing.view(as_image(image), 0, 0, 0)["image"]
         except BadImageError as error:
             name = f"'{image}'" if isinstance(image, str | Path) else "the image"
             raise UsageError(f"{name} cannot be read: {error}") from None

@@ -21,10 +21,9 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
 from unshortcut.measuring.neighbor_sheet import Block, neighbor_sheet
-from unshortcut.measuring.subjects.models import Model, by_name
+from unshortcut.measuring.subjects.models import by_name
 from unshortcut.measuring.wording import percent
-from unshortcut.models.load import LoadedModel, load_model
-from unshortcut.inference.features import Features
+from unshortcut.models.load import LoadedModel, ModelLike, load_model
 from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
 from unshortcut.spaces.loading import has_spaces, load_spaces

@@ -1,10 +1,10 @@
 from .alpha import AlphaSchedule as AlphaSchedule
-from .alpha import WeighedSettings as WeighedSettings
+from .alpha import WeightedSettings as WeightedSettings
 from .batch import BatchNegatives as BatchNegatives
 from .batch import BatchSettings as BatchSettings
 from .mixed_queue import MixedQueueNegatives as MixedQueueNegatives
 from .mixed_queue import MixedQueueSettings as MixedQueueSettings
-from .other_keys import OtherKeys as OtherKeys
+from .other_keys import OtherKeysNegatives as OtherKeysNegatives
 from .other_keys import OtherKeysSettings as OtherKeysSettings
 from .own_image import OwnImageNegatives as OwnImageNegatives
 from .own_image import OwnImageSettings as OwnImageSettings

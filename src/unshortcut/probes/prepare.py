@@ -9,9 +9,9 @@ from unshortcut.data.naming import Data, by_short_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import Features, compute_features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
 from unshortcut.probes.base import Extract
-from unshortcut.inference.features import Features, compute_features
 from unshortcut.progress import bar
 
 

@@ -5,13 +5,9 @@ from typing import Any
 
 from rich.console import Console
 
-from unshortcut.data.open import open_data
-from unshortcut.errors import UsageError
-from unshortcut.files import atomic_open
-from unshortcut.models.load import ModelLike, as_model
+from unshortcut.models.load import ModelLike
 from unshortcut.probes.base import PROBES, Probe, ProbeResult
-from unshortcut.inference.features import Features
-from unshortcut.probes.prepare import Data, features_of, prepare_probe
+from unshortcut.probes.prepare import Data, prepare_probe
 
 
 def probe(
@@ -46,4 +42,3 @@ def probe(
         workers=workers,
     )
     return chosen.measure(prepared.extract, prepared.train, prepared.tests)
-

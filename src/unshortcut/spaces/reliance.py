@@ -25,8 +25,8 @@ from unshortcut.data.naming import Data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import write_text
-from unshortcut.models.load import LoadedModel, ModelLike
 from unshortcut.inference.features import Features
+from unshortcut.models.load import LoadedModel, ModelLike
 from unshortcut.probes.linear import LinearClassifier, fit_linear
 from unshortcut.probes.prepare import prepare_probe
 from unshortcut.spaces.loading import load_with_spaces

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
+from unshortcut.inference.features import Features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
 from unshortcut.probes.base import PROBES, Extract, Probe, ProbeResult
-from unshortcut.inference.features import Features
 from unshortcut.probes.prepare import Data, prepare_probe
 
 SpaceSubset = tuple[str, ...]

@@ -1,9 +1,8 @@
 """The models that a measurement is about: told apart by name."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from unshortcut.models.load import LoadedModel
+from unshortcut.models.load import LoadedModel, ModelLike
 from unshortcut.result import public_name, unique_names
 
 

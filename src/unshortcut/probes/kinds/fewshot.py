@@ -11,7 +11,6 @@ from rich.console import Console
 from unshortcut.inference.features import Features
 from unshortcut.intervals import t_half_width
 from unshortcut.probes.base import Probe, ProbeResult, Score
-from unshortcut.inference.features import Features
 from unshortcut.probes.few_shot import Solver, few_shot_accuracy
 from unshortcut.progress import bar
 

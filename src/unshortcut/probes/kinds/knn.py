@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.inference.features import Features
+from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_accuracy
 
 

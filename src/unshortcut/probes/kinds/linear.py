@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.inference.features import Features
+from unshortcut.probes.base import Probe, ProbeResult, Score
 from unshortcut.probes.linear import linear_accuracy
 from unshortcut.probes.protocols import protocol_named, run_protocol
 

@@ -13,7 +13,6 @@ from unshortcut.inference.features import Features
 from unshortcut.measuring.shape_bias import shape_bias
 from unshortcut.models.load import load_model
 from unshortcut.probes.base import Probe, ProbeResult, Score
-from unshortcut.inference.features import Features
 from unshortcut.probes.linear import linear_accuracy
 from unshortcut.probes.run import probe
 from unshortcut.reproduction.evaluation import Evaluation

@@ -1,7 +1,8 @@
 """Probing tasks besides the classes: the rotation, color and position of objects, and transfer.
 
 Augmentations may remove what such a task needs; leave-one-out contrastive learning keeps it. The
-rotation of an image can be predicted for any images; `shapes` also has labels for color and position.
+rotation of an image can be predicted for any images; `shapes` also has labels for the color and
+the position of an object.
 """
 
 from collections.abc import Mapping
