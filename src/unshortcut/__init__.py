@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "Report": "unshortcut.report.report",
     "advise": "unshortcut.spaces.advice",
+    "audit": "unshortcut.auditor",
     "demo": "unshortcut.demonstration",
     "embed": "unshortcut.probes.run",
     "export": "unshortcut.training.exporting",
@@ -77,8 +78,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import on first use: `import unshortcut` and `--help` stay fast, torch is slow to load."""
-    if name == "audit":  # a package that can be called: its name is that of the function
-        return importlib.import_module("unshortcut.audit")
     if name not in _PLACES:
         raise AttributeError(f"module 'unshortcut' has no attribute '{name}'")
     return getattr(importlib.import_module(_PLACES[name]), name)

@@ -1,1 +1,1 @@
-"""What an audit found, for people: one HTML page, or a table in a terminal."""
+"""The report of an audit: one HTML page, or a table in a terminal."""

@@ -88,7 +88,7 @@ def test_a_linear_readout_decides_as_its_features_tell() -> None:
     found = classifier.judge(torch.from_numpy(test.values), None)
     assert (found.argmax(1).numpy() == labels).mean() > 0.9
     torch.testing.assert_close(found.sum(1), torch.ones(90, dtype=torch.float64))
-    assert "linear readout" in classifier.description
+    assert "linear probe" in classifier.description
     assert "150 labeled images of mine@train" in classifier.description
 
 

@@ -159,7 +159,7 @@ def readout(
         (probe,) = fit_linear(rows, truth, classes=len(classes), seeds=(0,))
         return Classifier(
             "linear",
-            f"a linear readout of its features, fitted on {said}",
+            f"a linear probe on its features, fitted on {said}",
             classes,
             lambda seen, _: probe.logits(seen.cpu()).double().softmax(dim=1),
             key,

@@ -40,6 +40,8 @@ class Subject:
     """Fine class to coarse class."""
     head: Classifier | None = None
     """The model's own head, where a readout decides on the data in its place."""
+    workers: int | None = None
+    """Number of threads that decode images; that of the available cores by default."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -176,15 +178,15 @@ class Subject:
 
     @cached_property
     def _labeled(self) -> Prepared:
-        return self.prepare(self.data, self.settings.images, classes=self.classes)
+        return self.prepare(self.data, self.settings.max_images, classes=self.classes)
 
     @cached_property
     def _unlabeled(self) -> Prepared:
-        return self.prepare(self.data, self.settings.images)
+        return self.prepare(self.data, self.settings.max_images)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(os.cpu_count())
+        return ThreadPoolExecutor(self.workers or os.cpu_count())
 
     @cached_property
     def _said(self) -> "_Said":
