@@ -35,7 +35,7 @@ class AuditImages:
     train_name: str = ""
 
     def halved(self, seed: int) -> "AuditImages":
-        """Half of each class to fit on and half to measure on, unless others are there to fit on."""
+        """Half of each class to fit on and half to measure on, if nothing else is there to fit on."""
         labels = self.test.labels
         if self.train is not None or labels is None:
             return self
