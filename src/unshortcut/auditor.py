@@ -1,9 +1,7 @@
 """The function `unshortcut.audit`."""
 
 import inspect
-import textwrap
 from collections.abc import Callable
-from dataclasses import fields
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -24,9 +22,7 @@ def _called_with(
         def call(*args: P.args, **kwargs: P.kwargs) -> Report:
             return function(request_type(*args, **kwargs))
 
-        described = [f"{one.name}: {one.metadata['help']}" for one in fields(AuditRequest)]
-        wrapped = [textwrap.fill(one, 92, subsequent_indent="    ") for one in described]
-        arguments = textwrap.indent("\n".join(wrapped), "    ")
+        arguments = inspect.cleandoc(request_type.__doc__ or "").partition("Args:\n")[2]
         documented: Any = call
         documented.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{arguments}"
         documented.__signature__ = inspect.signature(request_type).replace(

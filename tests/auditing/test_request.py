@@ -10,7 +10,7 @@ import pytest
 from torch import nn
 
 import unshortcut
-from unshortcut.auditing.request import AuditRequest, command_line_options
+from unshortcut.auditing.request import OPTIONS, AuditRequest, argument_help, flag_of
 from unshortcut.cli.audit import command
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
@@ -44,7 +44,8 @@ def test_nothing_but_the_command_is_called_audit() -> None:
 def test_the_command_line_has_an_option_for_every_argument() -> None:
     parameters = set(inspect.signature(command).parameters)
     assert parameters - {"json", "require"} == {f.name for f in fields(AuditRequest)} - PYTHON_ONLY
-    flags = {flag for _, flag, _ in command_line_options(AuditRequest)}
+    flags = {flag_of(name) for name in OPTIONS}
+    assert list(argument_help()) == [one.name for one in fields(AuditRequest)]
     assert {"--shift", "--max-images", "--classifier", "--workers"} <= flags
 
 

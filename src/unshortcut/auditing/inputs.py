@@ -35,7 +35,7 @@ class AuditImages:
     train_name: str = ""
 
     def halved(self, seed: int) -> "AuditImages":
-        """Half of each class to fit on and half to measure on, if nothing else is there to fit on."""
+        """Split each class into halves, one to fit on and one to measure on, unless `train` is set."""
         labels = self.test.labels
         if self.train is not None or labels is None:
             return self

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,26 +9,27 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from unshortcut.auditing.request import AuditRequest, command_line_options
+from unshortcut.auditing.request import OPTIONS, AuditRequest, argument_help, flag_of
 from unshortcut.cli.options import DataOption, JsonOption, ModelsArgument, preprocessing
 
 
 def _with_audit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace `**options` of a command by the options that `AuditRequest` describes."""
-    described = {one.name: one for one in fields(AuditRequest)}
-    options = []
-    for name, flag, option in command_line_options(AuditRequest):
-        default, text = described[name].default, described[name].metadata["help"]
-        kind: Any = type(default)
-        if default is None:
-            kind = (option.type or str) | None
-        elif default == ():
+    described, options = argument_help(), []
+    for name, option in OPTIONS.items():
+        default, text = getattr(AuditRequest, name), described.get(name, "")
+        kind: Any = option.type | None if default is None else type(default)
+        if default == ():
             default, kind, text = [], list[str], f"{text} May be given several times."
-        info = typer.Option(flag, metavar=option.metavar, help=text, min=option.min, max=option.max)
-        annotation = Annotated[kind, info]
+        info = typer.Option(
+            flag_of(name), metavar=option.metavar, help=text, min=option.min, max=option.max
+        )
         options.append(
             inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[kind, info],
             )
         )
     signature = inspect.signature(command)
