@@ -35,7 +35,7 @@ class AuditImages:
     train_name: str = ""
 
     def halved(self, seed: int) -> "AuditImages":
-        """Split each class into halves, one to fit on and one to measure on, unless `train` is set."""
+        """Split each class into a half to fit on and a half to measure on, without `train`."""
         labels = self.test.labels
         if self.train is not None or labels is None:
             return self

@@ -111,18 +111,18 @@ class AuditRequest:
 
     def command_line(self) -> str:
         """The command that comes closest to this request, without private folders."""
-        words = ["unshortcut", "audit", *_words(self.models, "MODEL")]
-        words += ["--data", *_words(self.data, "DATA")]
+        command = ["unshortcut", "audit", *_arguments(self.models, "MODEL")]
+        command += ["--data", *_arguments(self.data, "DATA")]
         for name, option in OPTIONS.items():
             value = getattr(self, name)
             if name in ("only", "workers") or value in (None, getattr(AuditRequest, name)):
                 continue  # those two do not change a result
             if value is True:
-                words.append(flag_of(name))
+                command.append(flag_of(name))
                 continue
-            for word in _words(value, str(option.metavar)):
-                words += [flag_of(name), word]
-        return shlex.join(words)
+            for argument in _arguments(value, str(option.metavar)):
+                command += [flag_of(name), argument]
+        return shlex.join(command)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def argument_help() -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in found}
 
 
-def _words(value: Any, placeholder: str) -> list[str]:
+def _arguments(value: Any, placeholder: str) -> list[str]:
     """A value as it is given on the command line; a placeholder for what is only in memory."""
     if isinstance(value, str | Path | int | float):
         return [public_name(str(value))]
@@ -185,4 +185,4 @@ def _words(value: Any, placeholder: str) -> list[str]:
         return [placeholder]
     if placeholder == "R,G,B":
         return [",".join(str(one) for one in value)]
-    return [word for one in value for word in _words(one, placeholder)]
+    return [argument for one in value for argument in _arguments(one, placeholder)]

@@ -99,11 +99,11 @@ def command_for(command: str, measurement: str) -> str:
     """
     if not command.startswith(_COMMAND):
         return command
-    words = shlex.split(public_command(command))
+    arguments = shlex.split(public_command(command))
     kept = [
-        word
-        for before, word in zip(["", *words], words, strict=False)
-        if "--only" not in (before, word) and not word.startswith("--only=")
+        argument
+        for before, argument in zip(["", *arguments], arguments, strict=False)
+        if "--only" not in (before, argument) and not argument.startswith("--only=")
     ]
     return shlex.join([*kept, "--only", measurement])
 
@@ -112,4 +112,4 @@ def public_command(command: str) -> str:
     """A command without private folders."""
     if not command.startswith(_COMMAND):
         return command
-    return shlex.join(public_name(word) for word in shlex.split(command))
+    return shlex.join(public_name(one) for one in shlex.split(command))
