@@ -12,6 +12,8 @@ from rich.markup import escape
 from unshortcut.auditing.request import OPTIONS, AuditRequest, argument_help, flag_of
 from unshortcut.cli.options import DataOption, JsonOption, ModelsArgument, preprocessing
 
+GROUP = "Evaluate"
+
 
 def _with_audit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace `**options` of a command by the options that `AuditRequest` describes."""
