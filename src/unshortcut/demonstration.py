@@ -159,7 +159,7 @@ def _write_audit(
         conflict=Shapes("conflict", count=TEST_IMAGES),
         shifts={split: Shapes(split, count=TEST_IMAGES) for split in ("sketch", "silhouette")},
         only=AUDITED,
-        images=AUDIT_IMAGES,
+        max_images=AUDIT_IMAGES,
         seed=seed,
         out=page,
         console=console,

@@ -1,4 +1,4 @@
-"""The verdict on a model: its gravest findings, in the order of the page."""
+"""The verdict on a model: its most serious findings, in the order of the page."""
 
 from dataclasses import dataclass
 
@@ -42,11 +42,13 @@ def verdict(*results: Said) -> str:
     return found.verdict("mine").text
 
 
-def test_the_three_gravest_findings_come_in_the_order_of_the_page() -> None:
+def test_the_three_most_serious_findings_come_in_the_order_of_the_page() -> None:
     said = verdict(Said("a", 0.2), Said("b", 0.1), Said("c", 0.9), Said("", 1.0), Said("d", 0.5))
     assert said == "a, c, and d."
 
 
 def test_one_finding_is_a_sentence_and_none_is_one_too() -> None:
     assert verdict(Said("follows a patch", 0.4)) == "follows a patch."
-    assert verdict(Said("", 1.0)) == "shows nothing that these measurements would notice."
+    assert (
+        verdict(Said("", 1.0)) == "shows none of the shortcuts that these measurements can detect."
+    )

@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from unshortcut.auditing.findings import Entry, Findings, ModelInfo
-from unshortcut.auditing.requirements import Requirement, check_names, judge
+from unshortcut.auditing.requirements import Requirement, check_metric_names, check_requirements
 from unshortcut.errors import UsageError
 from unshortcut.measurements.measurement import Measurement, Metric
 from unshortcut.measuring.settings import Settings
@@ -52,30 +52,32 @@ def test_a_requirement_is_read(text: str, metric: str, sign: str, bound: float) 
 
 
 @pytest.mark.parametrize("text", ["shape_bias", "shape_bias=0.4", ">=0.4", "a>=b", "a>=1>=2"])
-def test_what_is_no_requirement_is_said(text: str) -> None:
-    with pytest.raises(UsageError, match="is no requirement"):
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a requirement"):
         Requirement.parse(text)
 
 
 def test_a_metric_that_nothing_gives_is_found_before_anything_is_measured() -> None:
-    check_names(
+    check_metric_names(
         [Requirement.parse("half>=0"), Requirement.parse("half_of_dogs>=0")], {"half": Half()}
     )
     with pytest.raises(UsageError, match="did you mean 'half'"):
-        check_names([Requirement.parse("halv>=0")], {"half": Half()})
+        check_metric_names([Requirement.parse("halv>=0")], {"half": Half()})
 
 
-def test_every_model_is_judged_and_a_missing_figure_meets_nothing() -> None:
+def test_every_model_is_checked_and_a_missing_metric_meets_nothing() -> None:
     found = findings(
         good=Entry("done", Share(0.4)),
         bad=Entry("done", Share(0.39)),
         nan=Entry("done", Share(float("nan"))),
         broken=Entry("failed", reason="it fell"),
     )
-    judged = {one.model: one for one in judge([Requirement.parse("half>=0.4")], found)}
-    assert {name: one.met for name, one in judged.items()} == {
+    checked = {
+        one.model: one for one in check_requirements([Requirement.parse("half>=0.4")], found)
+    }
+    assert {name: one.met for name, one in checked.items()} == {
         "good": True, "bad": False, "nan": False, "broken": False,
     }  # fmt: skip
-    assert judged["good"].said == "half is 0.4 (0.3 to 0.5)"
-    assert judged["broken"].said == "half failed: it fell"
-    assert not judge([Requirement.parse("half<=1")], found)[2].met
+    assert checked["good"].explanation == "half is 0.4 (0.3 to 0.5)"
+    assert checked["broken"].explanation == "half failed: it fell"
+    assert not check_requirements([Requirement.parse("half<=1")], found)[2].met

@@ -1,29 +1,31 @@
 """An audit as a whole: what is kept, what fails, what does not apply, and that the rest goes on."""
 
+import io
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from rich.console import Console
 from torch import Tensor, nn
 
 from unshortcut.auditing.findings import Findings
-from unshortcut.auditing.requirements import Requirement, judge
-from unshortcut.auditing.run import examine
+from unshortcut.auditing.requirements import Requirement, check_requirements
+from unshortcut.auditor import audit
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.errors import RunError, UsageError
 from unshortcut.measurements.measurement import measurements
-from unshortcut.measuring.settings import Settings
 from unshortcut.models.load import LoadedModel, from_object
 
 QUIET = Console(quiet=True)
 
 
 class Reds(nn.Module):
-    """Decides by how red an image is: a class a band."""
+    """Decides by how red an image is: one band of values per class."""
 
     def __init__(self, classes: Sequence[str], bands: float = 1.0) -> None:
         super().__init__()
@@ -34,12 +36,17 @@ class Reds(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         self.passed += len(images)
         red = images[:, 0].mean((1, 2))[:, None] * len(self.classes) * self.bands
-        places = Tensor([place + 0.5 for place in range(len(self.classes))])
-        return -((red - places) ** 2) * 4
+        centers = Tensor([index + 0.5 for index in range(len(self.classes))])
+        return -((red - centers) ** 2) * 4
 
 
 def reds(classes: Sequence[str] = ("dark", "bright"), bands: float = 1.0) -> LoadedModel:
     return from_object(Reds(classes, bands), "reds")
+
+
+def uncached(classes: Sequence[str]) -> LoadedModel:
+    """A model whose results are not cached."""
+    return replace(reds(classes), fingerprint=None)
 
 
 @pytest.fixture(scope="module")
@@ -61,27 +68,29 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(models, data, **options) -> Findings:  # type: ignore[no-untyped-def]
-    return examine(models, data, console=QUIET, **options)
+    return audit(models, data, console=QUIET, **options).findings
 
 
 def test_a_head_that_can_name_the_classes_decides_on_all_images(folder: Path) -> None:
     found = run({"mine": reds()}, folder, only=["confidence"])
-    assert found.models["mine"].decides == "its own head of 2 classes"
-    assert found.images == 24
+    assert found.models["mine"].classifier == "its own head of 2 classes"
+    assert found.num_images == 24
     assert found.metrics("mine")["accuracy"].value == 1.0
 
 
-def test_without_a_head_for_the_classes_a_readout_decides_on_the_other_half(folder: Path) -> None:
+def test_without_a_head_for_the_classes_a_linear_probe_decides_on_the_other_half(
+    folder: Path,
+) -> None:
     found = run({"mine": reds(("x", "y", "z"))}, folder, only=["confidence"])
-    decides = found.models["mine"].decides
-    assert "a linear probe on its features" in decides
-    assert "12 labeled images of one half of images" in decides
-    assert found.images == 12
+    classifier = found.models["mine"].classifier
+    assert "linear probe" in classifier
+    assert "12 labeled images of one half of images" in classifier
+    assert found.num_images == 12
 
 
 def test_all_models_are_measured_on_the_same_images(folder: Path) -> None:
     found = run({"head": reds(), "none": reds(("x", "y"))}, folder, only=["confidence"])
-    assert found.images == 12
+    assert found.num_images == 12
     assert {entry.status for entry in found.entries["confidence"].values()} == {"done"}
 
 
@@ -96,7 +105,7 @@ def test_a_second_model_costs_only_itself_and_other_settings_are_other_results(
     entries = found.entries["confidence"]
     assert (entries["a"].cached, entries["b"].cached) == (True, False)
     assert first.module.passed - passed < 10, "no image of the data went through it again"
-    other = run({"a": first}, folder, only=["confidence"], settings=Settings(seed=1))
+    other = run({"a": first}, folder, only=["confidence"], seed=1)
     assert not other.entries["confidence"]["a"].cached
 
 
@@ -157,9 +166,9 @@ def test_classes_that_differ_are_matched_by_a_mapping_file(folder: Path, tmp_pat
     mapping.write_text("dark,black\ndark,gray\nbright,white\n")
     model = reds(("black", "gray", "white"))
     found = run({"mine": model}, folder, only=["confidence"], mapping=mapping)
-    assert found.models["mine"].decides == "its own head of 3 classes"
+    assert found.models["mine"].classifier == "its own head of 3 classes"
     assert found.metrics("mine")["accuracy"].value > 0.9
-    assert found.given["mapping"] == "classes.csv"
+    assert found.inputs["mapping"] == "classes.csv"
 
 
 def test_shapes_without_labels_are_still_looked_at(tmp_path: Path) -> None:
@@ -179,8 +188,8 @@ def test_the_name_of_a_measurement_is_checked_first() -> None:
         run(["timm:resnet18@random"], "nowhere", only=["shape_bais"])
 
 
-def test_what_a_readout_was_fitted_on_is_never_measured_on(folder: Path) -> None:
-    with pytest.raises(UsageError, match="fitted on"):
+def test_what_a_classifier_was_fitted_on_is_never_measured_on(folder: Path) -> None:
+    with pytest.raises(UsageError, match="both to fit a classifier and to measure"):
         run({"mine": reds(("x", "y"))}, folder, train=folder, only=["confidence"])
 
 
@@ -202,8 +211,8 @@ def test_a_baseline_joins_under_a_name_of_its_own_and_is_not_judged(folder: Path
     same = reds()
     found = run({"reds": same}, folder, only=["confidence"], baseline=reds(bands=0.5))
     assert (found.baseline, list(found.models)) == ("reds (baseline)", ["reds", "reds (baseline)"])
-    judged = judge([Requirement.parse("accuracy>=0.9")], found)
-    assert [one.model for one in judged] == ["reds"]
+    checked = check_requirements([Requirement.parse("accuracy>=0.9")], found)
+    assert [one.model for one in checked] == ["reds"]
     found = run({"reds": same}, folder, only=["confidence"], baseline=same)
     assert (found.baseline, found.baseline_added) == ("reds", False)
 
@@ -236,9 +245,46 @@ def test_where_the_cache_cannot_be_written_the_audit_goes_on(
     monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path / "file"))
     found = run({"mine": reds(("x", "y"))}, folder, only=["confidence"])
     assert found.entries["confidence"]["mine"].status == "done"
-    assert any("not kept" in warning for warning in found.warnings)
+    assert any("not cached" in warning for warning in found.warnings)
 
 
 def test_where_nothing_could_be_measured_no_verdict_is_given(folder: Path) -> None:
     found = run({"mine": reds()}, folder, only=["coarse"])
     assert found.verdict("mine").text == "could not be measured."
+
+
+def test_models_data_and_measurements_are_said_first(folder: Path) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    audit({"mine": reds()}, folder, only=["coarse", "confidence"], console=console)
+    assert isinstance(console.file, io.StringIO)
+    first, second, *_ = console.file.getvalue().splitlines()
+    assert first == "Auditing mine on images: confidence, coarse"
+    assert second == "mine: classified by its own head of 2 classes"
+
+
+def test_the_number_of_workers_changes_no_result(folder: Path) -> None:
+    unknown = ("x", "y")
+    one, three = (
+        run({"mine": uncached(unknown)}, folder, only=["confidence"], workers=workers)
+        for workers in (1, 3)
+    )
+    assert not three.entries["confidence"]["mine"].cached
+    assert one.entries["confidence"]["mine"].result == three.entries["confidence"]["mine"].result
+    with pytest.raises(UsageError, match="workers must be at least 1"):
+        run({"mine": reds()}, folder, workers=0)
+
+
+def test_a_model_in_memory_takes_its_preprocessing_and_classes_from_the_arguments(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "classes.txt").write_text("dark\nbright\n")
+    plain = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2))
+    with torch.no_grad():
+        plain[2].weight.copy_(Tensor([[-1.0] * 3, [1.0] * 3]))
+        plain[2].bias.copy_(Tensor([1.5, -1.5]))
+    stated = {"size": 16, "mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0)}
+    for classes in (("dark", "bright"), tmp_path / "classes.txt"):
+        found = run(plain, folder, only=["confidence"], classes=classes, **stated)
+        assert found.models["Sequential"].size == 16
+        assert found.models["Sequential"].classifier == "its own head of 2 classes"
+        assert found.metrics("Sequential")["accuracy"].value == 1.0

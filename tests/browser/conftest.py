@@ -1,4 +1,4 @@
-"""A headless Chromium for the tests of the page, without any network of its own."""
+"""A headless Chromium without network access, for the tests of the page."""
 
 import shutil
 from collections.abc import Iterator

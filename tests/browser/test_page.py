@@ -1,4 +1,4 @@
-"""The page in a real browser: it opens from disk, draws, sorts, enlarges, and runs nothing else."""
+"""The page in a real browser: it opens from disk, draws, sorts, enlarges, runs no other code."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ SORTABLE = "#shape_bias .table >> nth=0"
 
 
 @dataclass
-class Batch:
-    """What a page did beside showing itself."""
+class PageEvents:
+    """Errors, requests and dialogs of a page."""
 
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
 
 
-def watch(page: "Page") -> Batch:
-    seen = Batch()
+def watch(page: "Page") -> PageEvents:
+    seen = PageEvents()
     page.on("console", lambda one: seen.errors.append(one.text))
     page.on("pageerror", lambda one: seen.errors.append(str(one)))
     page.on("request", lambda one: seen.requests.append(one.url))
@@ -39,7 +39,7 @@ def watch(page: "Page") -> Batch:
 
 @pytest.fixture
 def page(browser: "Browser", report: Path, request: pytest.FixtureRequest) -> Iterator["Page"]:
-    """Opened from disk; whatever the test did, nothing was said, asked for or alerted."""
+    """A page opened from disk; afterwards there must be no errors, requests or dialogs."""
     width, height = getattr(request, "param", DESKTOP)
     context = browser.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
@@ -49,8 +49,8 @@ def page(browser: "Browser", report: Path, request: pytest.FixtureRequest) -> It
     context.close()
     assert seen.errors == []
     assert seen.dialogs == []
-    asked = {one for one in seen.requests if not one.startswith(("data:", "blob:"))}
-    assert asked == {report.as_uri()}
+    requests = {one for one in seen.requests if not one.startswith(("data:", "blob:"))}
+    assert requests == {report.as_uri()}
 
 
 def draw_all(page: "Page") -> None:
@@ -59,8 +59,8 @@ def draw_all(page: "Page") -> None:
         figure.locator("svg.main-svg").first.wait_for()
 
 
-def column(page: "Page", place: int) -> list[str]:
-    return page.locator(f"{SORTABLE} >> tbody td:nth-child({place})").all_inner_texts()
+def column(page: "Page", number: int) -> list[str]:
+    return page.locator(f"{SORTABLE} >> tbody td:nth-child({number})").all_inner_texts()
 
 
 @on_both

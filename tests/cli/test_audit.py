@@ -56,7 +56,7 @@ AUDIT = (
 )  # fmt: skip
 
 
-def test_a_page_a_table_and_figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_a_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--only", "neighbors", "--out", "page.html", "--json", "found.json")
     assert call(*AUDIT, *words) == 0
     said = capsys.readouterr().out
@@ -75,12 +75,12 @@ def test_a_page_a_table_and_figures(folder: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("requirement", "status", "said"),
     [
-        ("accuracy>=0.9", 0, "holds: accuracy>=0.9"),
-        ("accuracy<0.9", 1, "does not hold: accuracy<0.9"),
-        ("accuracy >= 90%", 0, "holds"),
+        ("accuracy>=0.9", 0, "met: accuracy>=0.9"),
+        ("accuracy<0.9", 1, "not met: accuracy<0.9"),
+        ("accuracy >= 90%", 0, "met"),
         ("acuracy>=0.9", 2, "did you mean 'accuracy'"),
         ("shape_bias>=0.9", 2, "unknown metric 'shape_bias'"),
-        ("accuracy", 2, "is no requirement"),
+        ("accuracy", 2, "is not a requirement"),
     ],
 )
 def test_a_gate(
@@ -91,12 +91,12 @@ def test_a_gate(
     assert said in output.out + output.err
 
 
-def test_a_figure_that_could_not_be_had_is_not_kept_to(
+def test_a_metric_that_was_not_measured_is_not_met(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*AUDIT[:-1], "shape_bias", "--require", "shape_bias>=0.1"]
     assert call(*words) == 1
-    assert "does not hold: shape_bias>=0.1 for red_models:reds" in capsys.readouterr().out
+    assert "not met: shape_bias>=0.1 for red_models:reds" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_figure_that_could_not_be_had_is_not_kept_to(
         (["red_models:reds", "--data", "images", "--only", "confidense"], 2, "'confidence'"),
         (["red_models:reds", "--data", "nowhere/"], 2, "no such folder"),
         (["red_models:reds", "--data", "images", "--out", "."], 2, "is a folder"),
-        (["red_models:reds", "--data", "images", "--readout", "svm"], 2, "head, linear, knn"),
+        (["red_models:reds", "--data", "images", "--classifier", "svm"], 2, "head, linear, knn"),
         (["red_models:reds", "--data", "images", "--mapping", "none.csv"], 2, "cannot be read"),
     ],
 )

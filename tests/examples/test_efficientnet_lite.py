@@ -1,6 +1,6 @@
-"""A published model that this project did not make, audited on published conflict stimuli.
+"""A published model on published conflict stimuli.
 
-The metrics are compared with a plain transcription of the definition of Geirhos et al. (2019).
+The shape bias is compared with a direct implementation of its definition in Geirhos et al. (2019).
 """
 
 import json

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from unshortcut.auditing.findings import Findings
 from unshortcut.auditing.result_cache import from_json, to_json
-from unshortcut.auditing.run import examine
+from unshortcut.auditor import audit
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.exhibits import Plot, Table
@@ -30,7 +30,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     hierarchy.write_text("\n".join(halves))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNSHORTCUT_CACHE", str(folder / "cache"))
-        return examine(
+        return audit(
             {"mine": load_model(MODEL, size=32)},
             Shapes("test", size=32, count=48),
             train=Shapes("train", size=32, count=240),
@@ -38,7 +38,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             shifts={"sketch": Shapes("sketch", size=32, count=32)},
             hierarchy=hierarchy,
             console=Console(quiet=True),
-        )
+        ).findings
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Findings with everything that a page may have to show, and names that would like to do harm."""
+"""Findings with everything that a page can show, and with hostile names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ HOSTILE = (SCRIPT, IMAGE, LINK, CLOSING)
 LONG = "runs/" + "a-very-long-name-of-a-run-that-somebody-gave-" * 3 + "final"
 GOOD, PLAIN = "timm:resnet50", "moco-v2-patch-a2-k8192"
 MODELS = (GOOD, PLAIN, f"{LONG}{LINK}")
-COLOR_NOTE = "Frost and snow are drawn here, so that it cannot be compared with published metrics."
+COLOR_NOTE = "Frost and snow are drawn here, so that it cannot be compared with published numbers."
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What the measurements of this file measure: a share and its interval."""
+    """The result of the measurements in this file: a share and its interval."""
 
     share: float
     low: float
@@ -48,7 +48,7 @@ class Shares:
 
 
 class Example(Measurement[Shares]):
-    """What they have in common; `measure` is never called."""
+    """The common parts of the measurements; `measure` is never called."""
 
     definition = (
         "Decisions for the shape over decisions for the shape or the texture, on images whose "
@@ -192,7 +192,7 @@ class Saliency(Example):
 
 
 def findings(models: Sequence[str] = MODELS, only: Sequence[str] = ()) -> Findings:
-    """What an audit of a few models could have found."""
+    """Findings that an audit of a few models could have."""
     parts: list[Measurement] = [ShapeBias(), Saliency(), Corruptions(), Neighbors(), Broken()]
     known = {one.name: one for one in parts if not only or one.name in only}
     shares = (0.24, 0.61, 0.81)
@@ -217,9 +217,9 @@ def findings(models: Sequence[str] = MODELS, only: Sequence[str] = ()) -> Findin
             one: {name: entry(one, at) for at, name in enumerate(models)} for one in known
         },
         data="shapes@test",
-        images=1234,
+        num_images=1234,
         settings=Settings(),
-        given={"conflict": f"/somewhere/secret/{SCRIPT.replace('/', '')}"},
+        inputs={"conflict": f"/somewhere/secret/{SCRIPT.replace('/', '')}"},
         baseline=models[0],
         warnings=("3 images cannot be read: cat/a.jpg", f"{IMAGE}.jpg cannot be read"),
         command="unshortcut audit /somewhere/secret/run 'b c' --data shapes --only shape_bias",

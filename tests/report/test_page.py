@@ -1,4 +1,4 @@
-"""The page as text: what it says, in which order, and that names cannot do harm."""
+"""The page as text: its content, its order, and that hostile names do no harm."""
 
 import base64
 import hashlib
@@ -53,7 +53,7 @@ def test_the_verdict_comes_first_and_graver_ones_are_heavier(elements: list[Elem
     assert said[text] == ["grave"]
     assert said[f"{PLAIN} decides by texture in 39 % of conflicts."] == ["notable"]
     assert said["broken.onnx could not be audited: not an ONNX file."] == ["light"]
-    first_table = next(place for place, one in enumerate(elements) if one.tag == "table")
+    first_table = next(index for index, one in enumerate(elements) if one.tag == "table")
     assert elements.index(verdicts[0]) < first_table
 
 
@@ -102,7 +102,7 @@ def test_each_measurement_gives_the_command_that_makes_it_again(elements: list[E
 
 def test_seconds_are_told_and_whether_they_were_spent_now(elements: list[Element]) -> None:
     took = texts(elements, "p", "took")[0]
-    assert took.startswith(f"Measured in 0.3 s ({GOOD}); 1 min 17 s ({PLAIN}), kept from an")
+    assert took.startswith(f"Measured in 0.3 s ({GOOD}); 1 min 17 s ({PLAIN}), in an earlier")
 
 
 def test_hostile_names_are_text_and_start_nothing(elements: list[Element]) -> None:
@@ -141,12 +141,12 @@ def test_a_model_keeps_its_color_where_another_has_failed() -> None:
     known = findings()
     entries = {**known.entries["shape_bias"], GOOD: Entry("failed", reason="no memory")}
     fewer = replace(known, entries={**known.entries, "shape_bias": entries})
-    metrics = [
+    figures = [
         json.loads(one.text)["data"]
         for one in parsed(render(fewer))
         if one.tag == "script" and "type" in one.attributes
     ]
-    bars, lines = metrics[0], metrics[1]
+    bars, lines = figures[0], figures[1]
     assert len(bars) == 2 and bars[0]["name"] == PLAIN
     assert [one["marker"]["color"] for one in bars] == list(PALETTE[1:3])
     assert [one["line"]["color"] for one in lines[::3]] == list(PALETTE[:3])
@@ -189,7 +189,7 @@ def test_the_same_findings_give_the_same_page(page: str) -> None:
 def test_one_model_is_not_compared() -> None:
     elements = parsed(render(findings(models=(GOOD,), only=("shape_bias",))))
     assert texts(elements, "h1") == ["What does this model look at?"]
-    assert texts(elements, "th").count("Model") == 1  # among the metadata; tables leave it out
+    assert texts(elements, "th").count("Model") == 1  # in the table of models; others leave it out
     assert not any("best" in one.classes for one in elements)
 
 

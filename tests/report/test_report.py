@@ -21,7 +21,7 @@ def test_the_page_is_written_whole(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == SMALL.html()
 
 
-def test_figures_are_plain_values() -> None:
+def test_metrics_are_plain_values() -> None:
     metrics = json.loads(json.dumps(SMALL.to_dict(), allow_nan=False))
     assert metrics["models"][GOOD]["metrics"]["shape_bias"]["value"] == 0.24
 

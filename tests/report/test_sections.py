@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.report.example import GOOD, findings
 from unshortcut.auditing.findings import Entry
-from unshortcut.report.sections import only, public, section
+from unshortcut.report.sections import command_for, public_command, section
 
 
 def test_a_part_says_how_many_models_it_has() -> None:
@@ -23,12 +23,14 @@ def test_a_part_says_how_many_models_it_has() -> None:
     assert status({}) == "not measured"
 
 
-def test_a_command_for_one_measurement_replaces_those_that_were_asked_for() -> None:
+def test_a_command_for_one_measurement_replaces_those_that_were_requested() -> None:
     command = "unshortcut audit a --only x --data 'b c' --only=y --require 'z>=0.4'"
-    assert only(command, "w") == "unshortcut audit a --data 'b c' --require 'z>=0.4' --only w"
-    assert only("", "w") == ""
+    assert (
+        command_for(command, "w") == "unshortcut audit a --data 'b c' --require 'z>=0.4' --only w"
+    )
+    assert command_for("", "w") == ""
 
 
 def test_a_command_has_no_folder_that_only_its_owner_knows() -> None:
     command = "unshortcut audit /home/me/run.onnx --data ../data --out reports/a.html"
-    assert public(command) == "unshortcut audit run.onnx --data data --out reports/a.html"
+    assert public_command(command) == "unshortcut audit run.onnx --data data --out reports/a.html"

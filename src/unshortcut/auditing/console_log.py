@@ -1,4 +1,4 @@
-"""What an audit says on the console while it measures, and the warnings that it keeps."""
+"""What an audit prints while it measures, and the warnings that it collects."""
 
 import warnings
 from collections.abc import Iterator
@@ -12,38 +12,35 @@ from unshortcut.auditing.findings import Entry
 from unshortcut.result import public_text
 
 
-class Telling:
-    """What is said on the console, and the warnings on the way."""
+class AuditLog:
+    """Prints progress to a console and collects warnings."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.warned: list[str] = []
+        self.collected: list[str] = []
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         self.console.print(text, highlight=False)
 
     def entry(self, title: str, entry: Entry) -> None:
-        """A line on a measurement; on a terminal what was measured has had a bar."""
+        """Print how a measurement ended; a terminal has shown a progress bar if it was made."""
         if entry.status != "done":
             color = "red" if entry.status == "failed" else "yellow"
-            self.say(f"  {title}: [{color}]{entry.status}[/]: {escape(entry.reason)}")
+            self.print(f"  {title}: [{color}]{entry.status}[/]: {escape(entry.reason)}")
         elif entry.cached:
-            self.say(f"  {title}: known already")
+            self.print(f"  {title}: cached")
         elif not self.console.is_terminal:
-            self.say(f"  {title}: {entry.seconds:.1f} s")
+            self.print(f"  {title}: {entry.seconds:.1f} s")
 
     @contextmanager
     def warnings(self) -> Iterator[None]:
-        """Keep our own warnings, each once; what libraries say to programmers is left out."""
+        """Collect the warnings of this package, each once; those of libraries are dropped."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
         for one in caught:
-            said = public_text(str(one.message))
-            if issubclass(one.category, UserWarning) and _is_ours(one) and said not in self.warned:
-                self.warned.append(said)
-                self.say(f"  [yellow]warning[/]: {escape(said)}")
-
-
-def _is_ours(warning: warnings.WarningMessage) -> bool:
-    return Path(warning.filename).is_relative_to(Path(__file__).parents[1])
+            text = public_text(str(one.message))
+            ours = Path(one.filename).is_relative_to(Path(__file__).parents[1])
+            if ours and issubclass(one.category, UserWarning) and text not in self.collected:
+                self.collected.append(text)
+                self.print(f"  [yellow]warning[/]: {escape(text)}")

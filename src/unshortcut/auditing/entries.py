@@ -1,4 +1,4 @@
-"""One measurement of one model: out of the cache, or measured; whatever fails becomes a reason."""
+"""One measurement of one model: from the cache, or made now; an error becomes a reason."""
 
 import hashlib
 import time
@@ -7,41 +7,43 @@ from typing import Any
 from rich.console import Console
 
 from unshortcut.auditing.findings import Entry
+from unshortcut.auditing.inputs import OptionalInputs
 from unshortcut.auditing.result_cache import recall, remember
 from unshortcut.errors import UnshortcutError
 from unshortcut.measurements.measurement import Input, Measurement
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.subjects.opening import Given
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import bar
 from unshortcut.result import public_text
 
-_FRAME = 1
-"""Raised when images, readouts or decisions would be others for the same inputs."""
-_ASK: dict[Input, str] = {
-    "conflict": "no stimuli with conflicting cues were given (--conflict)",
-    "shifts": "no other domains were given (--shift)",
+_CACHE_VERSION = 1
+"""Increased when images, classifiers or decisions change for the same inputs."""
+_MISSING: dict[Input, str] = {
+    "conflict": "no images with conflicting cues were given (--conflict)",
+    "shifts": "no images of other domains were given (--shift)",
     "hierarchy": "no hierarchy of classes was given (--hierarchy)",
 }
 
 
-def measured(measurement: Measurement, subject: Subject, given: Given, console: Console) -> Entry:
-    """One measurement of one model, out of the cache if it is there; whatever fails is told."""
+def measure(
+    measurement: Measurement, subject: Subject, inputs: OptionalInputs, console: Console
+) -> Entry:
+    """Make one measurement of one model, or take it from the cache; never raises."""
     for needed in measurement.needs:
-        if needed in given.faults and not given.has(needed):
-            return Entry("failed", reason=public_text(given.faults[needed]))
-        if not given.has(needed):
-            return Entry("not applicable", reason=_ASK[needed])
-    key = _key(measurement, subject, given)
-    kind: type[Any] = measurement.result
-    known = None if key is None else recall(kind, key)
+        if not inputs.has(needed):
+            if needed in inputs.errors:
+                return Entry("failed", reason=public_text(inputs.errors[needed]))
+            return Entry("not applicable", reason=_MISSING[needed])
+    key = _key(measurement, subject, inputs)
+    result_type: type[Any] = measurement.result
+    known = None if key is None else recall(result_type, key)
     if known is not None:
         return Entry("done", known[0], seconds=known[1], cached=True)
     started = time.monotonic()
     try:
         with bar(console, f"  {measurement.title}") as on_progress:
             result = measurement.measure(subject, on_progress)
-        # What is said of a result must not stop the page: it is tried while it can still be told.
+        # The page needs both: if they fail, it is reported here.
         measurement.metrics(result, None)
         measurement.finding(result)
     except NotApplicable as reason:
@@ -54,13 +56,21 @@ def measured(measurement: Measurement, subject: Subject, given: Given, console: 
     return Entry("done", result, seconds=seconds)
 
 
-def _key(measurement: Measurement, subject: Subject, given: Given) -> str | None:
-    """What a result depends on; None where the model cannot be told from others."""
+def reason_of(error: Exception) -> str:
+    """The message of our own errors; the type and the first line of others."""
+    lines = str(error).strip().splitlines()
+    if isinstance(error, UnshortcutError):
+        return str(error)
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _key(measurement: Measurement, subject: Subject, inputs: OptionalInputs) -> str | None:
+    """A digest of what a result depends on; None where the model has no fingerprint."""
     model, classifier = subject.model, subject.classifier
     if model.fingerprint is None:
         return None
     parts = (
-        _FRAME,
+        _CACHE_VERSION,
         measurement.name,
         measurement.version,
         model.fingerprint,
@@ -69,14 +79,6 @@ def _key(measurement: Measurement, subject: Subject, given: Given) -> str | None
         None if subject.head is None else subject.head.identity,
         subject.data.fingerprint(),
         subject.settings,
-        given.identity(measurement.needs),
+        inputs.fingerprint(measurement.needs),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def reason_of(error: Exception) -> str:
-    """Our own errors speak for themselves; others are named."""
-    said = str(error).strip().splitlines()
-    if isinstance(error, UnshortcutError):
-        return str(error)
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__

@@ -1,4 +1,4 @@
-"""What an audit found: for every measurement and model a result, or why there is none."""
+"""The findings of an audit: a result, or a reason, for every measurement and model."""
 
 import math
 from collections.abc import Mapping
@@ -11,52 +11,52 @@ from unshortcut.measuring.settings import Settings
 
 Status = Literal["done", "failed", "not applicable"]
 CLAUSES = 3
-"""Findings in the verdict on a model."""
+"""Maximum number of findings in the verdict on a model."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What came of one measurement of one model."""
+    """The outcome of one measurement of one model."""
 
     status: Status
     result: Any = None
-    """The measurement's own type; None unless done."""
+    """Of the measurement's result type; None unless done."""
     reason: str = ""
-    """Why it is not done, in a sentence."""
+    """Why there is no result."""
     seconds: float = 0.0
-    """That it took when it was measured."""
+    """Time the measurement took when it was made."""
     cached: bool = False
-    """Whether an earlier audit had measured it."""
+    """Whether the result comes from an earlier audit."""
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a reader must know of a model."""
+    """How a model sees and classifies the images."""
 
-    decides: str
-    """What decides in its place: `its own head of 1000 classes`."""
+    classifier: str
+    """What classifies the images, e.g. `its own head of 1000 classes`."""
     size: int
-    """Side of the images that it sees."""
+    """Input size in pixels."""
     error: str = ""
-    """Why it could not be audited at all; empty where it could."""
+    """Why the model could not be audited at all; empty if it could."""
     crop_share: float = 1.0
-    """Side of the crop at the center over the shorter side of the resized image."""
+    """Side of the center crop relative to the shorter side of the resized image."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A sentence on a model."""
+    """A sentence about a model."""
 
     model: str
     text: str
-    """Begins with a verb, to be read after the model's name; ends with a full stop."""
+    """Begins with a verb, to be read after the name of the model, and ends with a full stop."""
     weight: float
-    """Of the gravest finding, 0 to 1."""
+    """Weight of the most serious finding, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All that an audit found."""
+    """Everything that an audit found."""
 
     measurements: Mapping[str, Measurement]
     """By name, in the order of the page."""
@@ -64,32 +64,32 @@ class Findings:
     entries: Mapping[str, Mapping[str, Entry]]
     """By measurement, then by model."""
     data: str
-    """What the images were, as the user named them."""
-    images: int
-    """That the data hold."""
+    """Name of the data set."""
+    num_images: int
+    """Number of images to measure on."""
     settings: Settings
-    given: Mapping[str, str] = field(default_factory=dict)
-    """What else was given (conflict, shift, hierarchy, mapping), as the user named it."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Names of the optional inputs that were given: conflict, shift, hierarchy, mapping."""
     baseline: str | None = None
-    """The model against which others are measured, where one was named."""
+    """The model that corruption errors are relative to, if one was given."""
     baseline_added: bool = False
-    """Whether it was named as a baseline alone, and is not one of the models asked about."""
+    """Whether the baseline is not one of the models to audit."""
     warnings: tuple[str, ...] = ()
-    """What went wrong on the way and stopped nothing, such as images that cannot be read."""
+    """For example, that some images cannot be read."""
     command: str = ""
-    """That makes this again."""
+    """The command that repeats the audit."""
 
     def results(self, measurement: str) -> dict[str, Any]:
-        """By model: those that are done."""
+        """Results by model, where there are any."""
         entries = self.entries[measurement]
         return {name: one.result for name, one in entries.items() if one.status == "done"}
 
     def reference(self, measurement: str) -> Any:
-        """The baseline's result, or None."""
+        """The result of the baseline, or None."""
         return None if self.baseline is None else self.results(measurement).get(self.baseline)
 
     def metrics(self, model: str) -> dict[str, Metric]:
-        """Every number of a model, by name."""
+        """All metrics of a model, by name."""
         found: dict[str, Metric] = {}
         for name, one in self.measurements.items():
             result = self.results(name).get(model)
@@ -98,7 +98,7 @@ class Findings:
         return found
 
     def verdict(self, model: str) -> Verdict:
-        """The weightiest findings on a model, as one sentence."""
+        """The most serious findings on a model, as one sentence."""
         if self.models[model].error:
             return Verdict(model, f"could not be audited: {self.models[model].error}.", 0.0)
         found: list[Finding] = []
@@ -110,18 +110,20 @@ class Findings:
         if not any(model in self.results(name) for name in self.measurements):
             return Verdict(model, "could not be measured.", 0.0)
         if not found:
-            return Verdict(model, "shows nothing that these measurements would notice.", 0.0)
-        gravest = sorted(found, key=lambda finding: -finding.weight)[:CLAUSES]
-        clauses = [finding.text for finding in found if finding in gravest]  # as on the page
-        said = clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and {clauses[-1]}"
-        return Verdict(model, f"{said}.", gravest[0].weight)
+            return Verdict(
+                model, "shows none of the shortcuts that these measurements can detect.", 0.0
+            )
+        serious = sorted(found, key=lambda finding: -finding.weight)[:CLAUSES]
+        clauses = [finding.text for finding in found if finding in serious]  # as on the page
+        text = clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and {clauses[-1]}"
+        return Verdict(model, f"{text}.", serious[0].weight)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON; pictures are left out."""
+        """Everything but pictures as plain values, for JSON."""
         return {
             "data": self.data,
-            "images": self.images,
-            "given": dict(self.given),
+            "num_images": self.num_images,
+            "inputs": dict(self.inputs),
             "settings": asdict(self.settings),
             "baseline": self.baseline,
             "warnings": list(self.warnings),

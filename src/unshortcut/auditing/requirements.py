@@ -1,4 +1,4 @@
-"""Requirements that make an audit a gate: `shape_bias>=0.4`."""
+"""Requirements on metrics, such as `shape_bias>=0.4`, which make an audit a gate."""
 
 import math
 import operator
@@ -22,7 +22,7 @@ _FORM = re.compile(r"\s*([\w.-]+)\s*(>=|<=|>|<)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+
 
 @dataclass(frozen=True)
 class Requirement:
-    """A bound on a metric of every model."""
+    """A bound on a metric that every model must meet."""
 
     text: str
     metric: str
@@ -31,17 +31,17 @@ class Requirement:
 
     @classmethod
     def parse(cls, text: str) -> "Requirement":
-        """`shape_bias>=0.4`, or with a percentage, `shape_bias >= 40%`."""
+        """Parse `shape_bias>=0.4` or, as a percentage, `shape_bias >= 40%`."""
         match = _FORM.fullmatch(text)
         if match is None:
             raise UsageError(
-                f"'{text}' is no requirement: write a metric, one of {', '.join(_SIGNS)}, and a "
+                f"'{text}' is not a requirement; write a metric, one of {', '.join(_SIGNS)}, and a "
                 "number, such as shape_bias>=0.4"
             )
         metric, sign, number, percent = match.groups()
         return cls(text.strip(), metric, sign, float(number) / (100 if percent else 1))
 
-    def met(self, value: float) -> bool:
+    def is_met(self, value: float) -> bool:
         return not math.isnan(value) and _SIGNS[self.sign](value, self.bound)
 
 
@@ -52,42 +52,43 @@ class RequirementResult:
     requirement: Requirement
     model: str
     met: bool
-    said: str
-    """The figure, or why there is none."""
+    explanation: str
+    """The value of the metric, or why there is none."""
 
 
-def check_names(
+def check_metric_names(
     requirements: Sequence[Requirement], measurements: Mapping[str, Measurement]
 ) -> None:
-    """Raise `UsageError` where no measurement that is asked for gives a metric."""
+    """Raise `UsageError` if none of the measurements gives a required metric."""
     known = [name for one in measurements.values() for name in one.gives]
     for requirement in requirements:
         if not any(fnmatchcase(requirement.metric, name) for name in known):
             raise unknown("metric", requirement.metric, known)
 
 
-def judge(requirements: Sequence[Requirement], findings: Findings) -> list[RequirementResult]:
-    """Every requirement of every model; a figure that is missing does not meet any."""
+def check_requirements(
+    requirements: Sequence[Requirement], findings: Findings
+) -> list[RequirementResult]:
+    """Check every requirement on every model; a missing metric does not meet any."""
     return [
-        _judged(requirement, model, findings)
+        _check(requirement, model, findings)
         for requirement in requirements
         for model in findings.models
         if model != findings.baseline or not findings.baseline_added
     ]
 
 
-def _judged(requirement: Requirement, model: str, findings: Findings) -> RequirementResult:
+def _check(requirement: Requirement, model: str, findings: Findings) -> RequirementResult:
     metric = findings.metrics(model).get(requirement.metric)
     if metric is not None:
-        said = f"{requirement.metric} is {metric.value:.4g}"
+        text = f"{requirement.metric} is {metric.value:.4g}"
         if metric.low is not None and metric.high is not None:
-            said += f" ({metric.low:.4g} to {metric.high:.4g})"
-        return RequirementResult(requirement, model, requirement.met(metric.value), said)
+            text += f" ({metric.low:.4g} to {metric.high:.4g})"
+        return RequirementResult(requirement, model, requirement.is_met(metric.value), text)
     for name, one in findings.measurements.items():
         if any(fnmatchcase(requirement.metric, given) for given in one.gives):
             entry = findings.entries[name][model]
             if entry.status != "done":
-                return RequirementResult(
-                    requirement, model, False, f"{name} {entry.status}: {entry.reason}"
-                )
+                text = f"{name} {entry.status}: {entry.reason}"
+                return RequirementResult(requirement, model, False, text)
     return RequirementResult(requirement, model, False, f"there is no {requirement.metric}")

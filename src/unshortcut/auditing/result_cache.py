@@ -1,4 +1,4 @@
-"""Results of measurements as JSON: written, read back, and kept by what they depend on."""
+"""Results of measurements as JSON, and a cache of them."""
 
 import math
 import warnings
@@ -14,12 +14,12 @@ R = TypeVar("R")
 
 
 def to_json(result: Any) -> bytes:
-    """A result that `from_json` reads; NaN stays NaN."""
+    """Write a result for `from_json`; NaN stays NaN."""
     return _adapter(type(result)).dump_json(result)
 
 
 def from_json(kind: type[R], content: bytes) -> R:
-    """The result that was written. Raises `ValueError` where it is none."""
+    """Read a result that `to_json` wrote. Raises `ValueError` if it is not of this type."""
     result: R | None = _adapter(kind).validate_json(content)
     if result is None:
         raise ValueError("there is no result")
@@ -27,12 +27,12 @@ def from_json(kind: type[R], content: bytes) -> R:
 
 
 def plain_values(result: Any) -> Any:
-    """A result for people's programs: without pictures, and null where there is no number."""
+    """A result as plain values without pictures; NaN and infinity become None."""
     return _clean(_adapter(type(result)).dump_python(result))
 
 
 def remember(key: str, result: Any, seconds: float) -> None:
-    """Keep a result under a key, where the cache can be written."""
+    """Store a result and the time it took; a cache that cannot be written is a warning."""
     path = _path(key)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,16 +40,16 @@ def remember(key: str, result: Any, seconds: float) -> None:
             file.write(f"{seconds:.3f}\n".encode())
             file.write(to_json(result))
     except OSError as error:
-        warnings.warn(f"results are not kept for the next time: {error}", stacklevel=2)
+        warnings.warn(f"results are not cached: {error}", stacklevel=2)
 
 
 def recall(kind: type[R], key: str) -> tuple[R, float] | None:
-    """What was kept under a key and the seconds it took, or None."""
+    """The result stored under a key and the seconds it took, or None."""
     try:
         seconds, _, content = _path(key).read_bytes().partition(b"\n")
         return from_json(kind, content), float(seconds)
     except (OSError, ValueError, ValidationError):
-        return None  # never there, of another version, or damaged: it is measured again
+        return None  # not stored, of another version, or damaged
 
 
 def _path(key: str) -> Path:

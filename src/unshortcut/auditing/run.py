@@ -1,151 +1,135 @@
-"""An audit: every measurement of every model, each kept by what it depends on.
+"""Run an audit: every measurement of every model.
 
-One that fails is told with its reason, one that does not apply likewise, and the rest goes on.
+Results are cached by what they depend on. A measurement that fails or does not apply gets a reason,
+and the others go on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 
-from unshortcut.auditing.console_log import Telling
-from unshortcut.auditing.entries import measured, reason_of
+from unshortcut.auditing.console_log import AuditLog
+from unshortcut.auditing.entries import measure, reason_of
 from unshortcut.auditing.findings import Entry, Findings, ModelInfo
+from unshortcut.auditing.inputs import open_images, open_optional
+from unshortcut.auditing.request import AuditRequest
+from unshortcut.auditing.subjects import SubjectFactory, load
+from unshortcut.data.naming import data_name
 from unshortcut.errors import RunError, UnshortcutError, UsageError
 from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.settings import Settings
-from unshortcut.measuring.subjects.class_names import read_mapping
-from unshortcut.measuring.subjects.classifier import Kind
-from unshortcut.measuring.subjects.making import Deciding, Stated, load, needs_readout, subject_of
+from unshortcut.measuring.subjects.class_files import read_mapping
 from unshortcut.measuring.subjects.models import by_name
-from unshortcut.measuring.subjects.opening import Data, open_given, open_images
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.models.load import LoadedModel, ModelLike
-from unshortcut.result import public_name, public_text
+from unshortcut.models.load import LoadedModel
+from unshortcut.result import public_text
 
 T = TypeVar("T")
 
 
-def examine(
-    models: Sequence[ModelLike] | Mapping[str, ModelLike],
-    data: Data,
-    *,
-    conflict: Data | None = None,
-    shifts: Sequence[Data] | Mapping[str, Data] = (),
-    hierarchy: str | Path | None = None,
-    mapping: str | Path | None = None,
-    only: Sequence[str] = (),
-    baseline: ModelLike | None = None,
-    readout: Kind | None = None,
-    train: Data | None = None,
-    settings: Settings | None = None,
-    size: int | None = None,
-    mean: tuple[float, float, float] | None = None,
-    std: tuple[float, float, float] | None = None,
-    crop: float | None = None,
-    classes: Sequence[str] | None = None,
-    console: Console | None = None,
-    command: str = "",
-) -> Findings:
-    """Measure models; the arguments are those of `unshortcut.audit`."""
-    chosen = measurements([only] if isinstance(only, str) else only)
-    settings = settings or Settings()
-    console = console or Console(stderr=True)
-    named = dict(models) if isinstance(models, Mapping) else by_name(models)
-    if not named:
+def run_audit(request: AuditRequest) -> Findings:
+    """Make the measurements that a request asks for."""
+    chosen = measurements([request.only] if isinstance(request.only, str) else request.only)
+    models = _named(request.models)
+    if not models:
         raise UsageError("an audit needs at least one model")
-    asked = len(named)
-    reference = None if baseline is None else _with_baseline(named, baseline)
-    told = Telling(console)
-    images = open_images(data, train)
-    with told.warnings():
-        given = open_given(conflict, shifts, hierarchy)
-    rules = Deciding(readout, None if mapping is None else read_mapping(mapping), settings)
-    if mapping is not None:
-        given = replace(given, names={**given.names, "mapping": public_name(str(mapping))})
-    stated = Stated(size, mean, std, crop, None if classes is None else tuple(classes))
-    loaded: dict[str, LoadedModel] = {}
-    faults: dict[str, UnshortcutError] = {}
-    for name, model in named.items():
-        made = _attempt(partial(load, model, stated))
-        if isinstance(made, UnshortcutError):
-            faults[name] = made
-        else:
-            loaded[name] = made
-    if any(needs_readout(model, images.measured, rules) for model in loaded.values()):
-        images = images.halved(settings.seed)
-    metadata: dict[str, ModelInfo] = {}
+    log = AuditLog(request.console or Console(stderr=True))
+    names = f"{', '.join(models)} on {data_name(request.data)}: {', '.join(chosen)}"
+    log.print(f"Auditing {escape(names)}")
+    requested = len(models)
+    baseline = None if request.baseline is None else _add_baseline(models, request.baseline)
+    images = open_images(request.data, request.train)
+    with log.warnings():
+        inputs = open_optional(request)
+    mapping = None if request.mapping is None else read_mapping(request.mapping)
+    settings = Settings(
+        request.full, request.max_images, request.seed, request.aggregate, request.severities
+    )
+    factory = SubjectFactory(
+        images, inputs, request.classifier, mapping, settings, request.workers, log.console
+    )
+    loaded = {name: _attempt(partial(load, name, one, request)) for name, one in models.items()}
+    if any(factory.needs_fit(one) for one in loaded.values() if isinstance(one, LoadedModel)):
+        factory = replace(factory, images=images.halved(request.seed))
+    info: dict[str, ModelInfo] = {}
     entries: dict[str, dict[str, Entry]] = {name: {} for name in chosen}
-    for name in named:
-        ready: Subject | UnshortcutError
-        if name in faults:
-            ready = faults[name]
+    errors: list[UnshortcutError] = []
+    for name in models:
+        subject: Subject | UnshortcutError
+        model = loaded.pop(name)
+        if isinstance(model, UnshortcutError):
+            subject = model
         else:
-            with told.warnings():
-                ready = _attempt(
-                    partial(subject_of, name, loaded.pop(name), images, given, rules, console)
-                )
-        if isinstance(ready, UnshortcutError):
-            faults[name] = ready
-            metadata[name] = ModelInfo("nothing", 0, error=public_text(str(ready)))
-            if len(named) > 1:  # a lone model's fault is the error of the whole
-                told.say(f"[bold red]{escape(name)}[/]: {escape(str(ready))}")
+            with log.warnings():
+                subject = _attempt(partial(factory.make, name, model))
+        if isinstance(subject, UnshortcutError):
+            errors.append(subject)
+            info[name] = ModelInfo("", 0, error=public_text(str(subject)))
+            if len(models) > 1:  # the error of a single model is the error of the audit
+                log.print(f"[bold red]{escape(name)}[/]: {escape(str(subject))}")
             for one in chosen:
-                entries[one][name] = Entry("failed", reason=metadata[name].error)
+                entries[one][name] = Entry("failed", reason=info[name].error)
             continue
-        metadata[name] = _model_info(ready)
-        told.say(f"[b]{escape(name)}[/]: decided by {escape(metadata[name].decides)}")
+        info[name] = _model_info(subject)
+        log.print(f"[b]{escape(name)}[/]: classified by {escape(info[name].classifier)}")
         for one, measurement in chosen.items():
-            with told.warnings():
-                entry = measured(measurement, ready, given, console)
-            entries[one][name] = entry
-            told.entry(measurement.title, entry)
-    if len(faults) == len(named):
-        raise next(iter(faults.values()))
+            with log.warnings():
+                entries[one][name] = measure(measurement, subject, inputs, log.console)
+            log.entry(measurement.title, entries[one][name])
+    if len(errors) == len(models):
+        raise errors[0]
     return Findings(
         measurements=chosen,
-        models=metadata,
+        models=info,
         entries=entries,
         data=images.name,
-        images=len(images.measured),
+        num_images=len(factory.images.test),
         settings=settings,
-        given=given.names,
-        baseline=reference,
-        baseline_added=len(named) > asked,
-        warnings=tuple(told.warned),
-        command=command,
+        inputs=inputs.names,
+        baseline=baseline,
+        baseline_added=len(models) > requested,
+        warnings=tuple(log.collected),
+        command=request.command or request.command_line(),
     )
 
 
-def _with_baseline(named: dict[str, ModelLike], baseline: ModelLike) -> str:
-    """The name of the baseline, which joins the models where it is none of them."""
-    for name, model in named.items():
-        if model == baseline:
+def _named(models: Any) -> dict[str, Any]:
+    """Models by the names that the user gave them, or else by their own."""
+    if isinstance(models, Mapping):
+        return dict(models)
+    return by_name(models if isinstance(models, list | tuple) else [models])
+
+
+def _add_baseline(models: dict[str, Any], baseline: Any) -> str:
+    """The name of the baseline, which is added to the models unless it is one of them."""
+    for name, model in models.items():
+        if model is baseline or (isinstance(baseline, str | Path) and model == baseline):
             return name
     (name,) = by_name([baseline])
-    while name in named:
+    while name in models:
         name = f"{name} (baseline)"
-    named[name] = baseline
+    models[name] = baseline
     return name
 
 
 def _attempt(action: Callable[[], T]) -> T | UnshortcutError:
-    """What an action gives, or what is wrong with it, whatever that is."""
+    """The result of an action, or its error, whatever that is."""
     try:
         return action()
     except UnshortcutError as error:
         return error
-    except Exception as error:  # a stranger's model may raise anything
+    except Exception as error:  # a user's model may raise anything
         return RunError(reason_of(error))
 
 
 def _model_info(subject: Subject) -> ModelInfo:
-    decides = "nothing: it has no head, and the data have no labels"
+    classifier = "nothing: the model has no head, and the data have no labels"
     if subject.classifier is not None:
-        decides = subject.classifier.description
-    shown = subject.model.preprocessing
-    return ModelInfo(decides, shown.size, crop_share=shown.crop_share)
+        classifier = subject.classifier.description
+    preprocessing = subject.model.preprocessing
+    return ModelInfo(classifier, preprocessing.size, crop_share=preprocessing.crop_share)

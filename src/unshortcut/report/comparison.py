@@ -1,4 +1,4 @@
-"""Models side by side: for every number a row, with the best of it and what must be known."""
+"""The comparison of models: one row per metric, with the best model and footnotes."""
 
 import math
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from unshortcut.measurements.measurement import Metric
 
 @dataclass(frozen=True)
 class Row:
-    """One number of the models that have it."""
+    """One metric of all models that have it."""
 
     name: str
-    """As in `--require`."""
+    """Name of the metric, as in `--require`."""
     measurement: str
     metrics: Mapping[str, Metric]
-    """By model; at least one."""
+    """By model; not empty."""
 
     @property
     def label(self) -> str:
@@ -32,7 +32,7 @@ class Row:
 
     @property
     def best(self) -> frozenset[str]:
-        """Models that share the best value; none where neither direction is better."""
+        """Models with the best value; none if all are equal or if neither direction is better."""
         values = {
             model: float(metric.value)
             for model, metric in self.metrics.items()
@@ -46,13 +46,13 @@ class Row:
 
     @property
     def shared_note(self) -> str:
-        """The note of all its numbers, where they have one in common."""
+        """The note that all models have in common, if any."""
         notes = {metric.note for metric in self.metrics.values()}
         return notes.pop() if len(notes) == 1 else ""
 
 
 def rows_of(findings: Findings, measurement: str) -> tuple[Row, ...]:
-    """All numbers of one measurement. Raises whatever the measurement raises."""
+    """All metrics of one measurement. Raises whatever the measurement raises."""
     one, reference = findings.measurements[measurement], findings.reference(measurement)
     by_name: dict[str, dict[str, Metric]] = {}
     for model, result in findings.results(measurement).items():
@@ -62,7 +62,7 @@ def rows_of(findings: Findings, measurement: str) -> tuple[Row, ...]:
 
 
 def headlines(findings: Findings) -> tuple[Row, ...]:
-    """The numbers that models are compared by; a measurement that cannot tell its own has none."""
+    """The metrics that models are compared by; a measurement that fails here has none."""
     found: list[Row] = []
     for name in findings.measurements:
         try:
@@ -73,7 +73,7 @@ def headlines(findings: Findings) -> tuple[Row, ...]:
 
 
 def notes_of(rows: tuple[Row, ...]) -> dict[str, int]:
-    """Footnotes: each note once, with its number, in the order of the rows."""
+    """Footnotes and their numbers: each note once, in the order of the rows."""
     notes: dict[str, int] = {}
     for row in rows:
         for metric in row.metrics.values():

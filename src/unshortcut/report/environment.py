@@ -1,4 +1,4 @@
-"""The templates of the page, with text escaped unless it says otherwise."""
+"""The Jinja environment of the page; text is escaped by default."""
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -1,4 +1,4 @@
-"""Plotly's figures made safe to put on a page: untrusted text shows as it is, nothing else."""
+"""Plotly figures made safe for the page: untrusted text is shown as text."""
 
 import math
 import re
@@ -16,31 +16,32 @@ from unshortcut.measuring.plots import PALETTE
 from unshortcut.report.formats import shortened
 
 _NAME, _LABEL = 44, 24
-"""Letters of a trace's name, and of a place along an axis, that fit on a phone."""
+"""Characters of the name of a trace, and of a label on an axis, that fit on a phone."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<br>"})
 _TEMPLATES = ("hovertemplate", "texttemplate")
 _TAG = re.compile(r"</?(?:extra|b|i)>|<br>")
-"""What a template of a measurement may use; a name inside a template may, too, and only that."""
+"""Tags that the templates of a measurement may use; all others are escaped."""
 
 
 def figure_json(figure: dict[str, Any], colors: Mapping[str, str]) -> Markup:
-    """A figure as JSON to stand inside `<script type="application/json">`.
+    """A figure as JSON for `<script type="application/json">`.
 
-    `colors` are those of the models, by what stands for them in the figure.
+    Plotly renders some HTML in every text (`<b>`, `<a href>`), so all text is escaped; a line feed
+    becomes a line break. NaN and infinity become null, which Plotly leaves out.
 
-    Plotly reads a little HTML in every text (`<b>`, `<a href>`), so all text is escaped for it; a
-    line feed becomes a new line. NaN and infinity become null, which Plotly leaves out.
+    Args:
+        colors: colors of the models, by their placeholders in the figure.
     """
-    spoken = _Spoken(_short_labels(figure), colors)
+    replacements = _Replacements(_short_labels(figure), colors)
     layout = {"colorway": PALETTE, **figure.get("layout", {})}
-    safe = _safe({"data": figure["data"], "layout": layout}, spoken)
+    safe = _safe({"data": figure["data"], "layout": layout}, replacements)
     return htmlsafe_json_dumps(safe, allow_nan=False)
 
 
 def _short_labels(figure: dict[str, Any]) -> dict[str, str]:
-    """Long names of traces and of places along an axis, as they fit beside a plot.
+    """Shortened names of traces and labels of axes, where they are too long for the plot.
 
-    Names that would no longer differ stay as they are.
+    Names that would become equal are not shortened.
     """
     names = {trace["name"] for trace in figure["data"] if trace.get("name")}
     labels = {
@@ -52,18 +53,18 @@ def _short_labels(figure: dict[str, Any]) -> dict[str, str]:
     } - names
     short = {name: shortened(name, _NAME) for name in names}
     short |= {label: shortened(label, _LABEL) for label in labels}
-    often = Counter(short.values())
-    return {long: one for long, one in short.items() if long != one and often[one] == 1}
+    count = Counter(short.values())
+    return {long: one for long, one in short.items() if long != one and count[one] == 1}
 
 
 @dataclass(frozen=True)
-class _Spoken:
-    """What the page says for the words of a figure."""
+class _Replacements:
+    """Texts that the page shows in place of those of the figure."""
 
     short: Mapping[str, str]
-    """For long labels."""
+    """Shortened labels."""
     colors: Mapping[str, str]
-    """For what stands for the colors of models."""
+    """Colors of models by placeholder."""
 
     def text(self, text: str, key: str) -> str:
         if key == "color":
@@ -71,15 +72,15 @@ class _Spoken:
         return _safe_text(self.short.get(text, text), key)
 
 
-def _safe(value: Any, spoken: _Spoken, key: str = "") -> Any:
+def _safe(value: Any, replacements: _Replacements, key: str = "") -> Any:
     if isinstance(value, str):
-        return spoken.text(value, key)
+        return replacements.text(value, key)
     if isinstance(value, dict):
-        return {str(name): _safe(entry, spoken, str(name)) for name, entry in value.items()}
+        return {str(name): _safe(entry, replacements, str(name)) for name, entry in value.items()}
     if isinstance(value, np.ndarray):
-        return _safe(value.tolist(), spoken, key)
+        return _safe(value.tolist(), replacements, key)
     if isinstance(value, list | tuple):
-        return [_safe(entry, spoken, key) for entry in value]
+        return [_safe(entry, replacements, key) for entry in value]
     if value is None or isinstance(value, bool | np.bool_):
         return None if value is None else bool(value)
     if isinstance(value, Integral):
@@ -91,7 +92,7 @@ def _safe(value: Any, spoken: _Spoken, key: str = "") -> Any:
 
 def _safe_text(text: str, key: str) -> str:
     if key.endswith("format"):
-        return text  # of numbers, in d3's language, where < and > mean an alignment
+        return text  # a number format of d3, where < and > set the alignment
     if key not in _TEMPLATES:
         return text.translate(_ESCAPES)
     kept, parts = _TAG.findall(text), _TAG.split(text)

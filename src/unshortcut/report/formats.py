@@ -1,4 +1,4 @@
-"""Numbers as text: the same on the page and in a terminal."""
+"""Numbers and names as text, the same on the page and in a terminal."""
 
 import math
 import re
@@ -12,17 +12,17 @@ from unshortcut.measurements.measurement import Metric
 from unshortcut.measuring.exhibits import Column
 
 DASH = "–"
-"""Where there is no number."""
+"""Shown where there is no number."""
 _PERCENT = "\N{NO-BREAK SPACE}%"
 _FOLDERS = re.compile(
     rf"(?:[^\s/]+/)+(?=[^\s/]+\.(?:{'|'.join(sorted(IMAGE_EXTENSIONS))})\b)", re.IGNORECASE
 )
-"""Before the name of an image file."""
+"""Folders in front of the name of an image file."""
 _PERCENT_DIGITS, _FRACTION_DIGITS = 1, 3
 
 
 def number(value: float, digits: int | None = None, *, percent: bool = False) -> str:
-    """A number, `1,024`, `0.250` or `25.0 %`; a dash where it is NaN."""
+    """Format a number: `1,024`, `0.250` or `25.0 %`, and a dash for NaN."""
     if math.isnan(value):
         return DASH
     if math.isinf(value):
@@ -35,7 +35,7 @@ def number(value: float, digits: int | None = None, *, percent: bool = False) ->
 
 
 def cell(value: Any, column: Column) -> str:
-    """A cell of a table."""
+    """Format a cell of a table."""
     if value is None:
         return DASH
     if isinstance(value, Real):
@@ -44,19 +44,19 @@ def cell(value: Any, column: Column) -> str:
 
 
 def sort_key(value: Any) -> float | None:
-    """What a cell is sorted by, exactly, where it is a number; None for text and dashes."""
+    """The exact number that a cell is sorted by; None for text and missing values."""
     if not isinstance(value, Real) or math.isnan(value):
         return None
     return float(value)
 
 
 def value_of(metric: Metric) -> str:
-    """The value of a metric: `76.2 %`, `0.512`, `76.7`."""
+    """Format the value of a metric: `76.2 %`, `0.512`, `76.7`."""
     return number(float(metric.value), _digits(metric), percent=metric.percent)
 
 
 def interval_of(metric: Metric) -> str:
-    """The interval of a metric, `71.0 to 80.2` in the unit of its value; empty without one."""
+    """Format the interval of a metric in the unit of its value: `71.0 to 80.2`, or nothing."""
     if metric.low is None or metric.high is None:
         return ""
     if math.isnan(metric.low) or math.isnan(metric.high):
@@ -69,7 +69,7 @@ def interval_of(metric: Metric) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 20 s`."""
+    """Format a duration: `0.4 s`, `12 s`, `3 min 20 s`."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -77,33 +77,33 @@ def duration(seconds: float) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join names: `a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def prose(text: str) -> str:
-    """A text whose lines do not break between a number and its `%`."""
+    """Prevent line breaks between a number and its `%`."""
     return re.sub(r"(?<=\d) %", _PERCENT, text)
 
 
 def breakable(text: str) -> Markup:
-    """A text whose lines may break within names of files, models and numbers."""
+    """Allow line breaks inside the names of files, models and metrics."""
     return Markup("<wbr>").join(re.split(r"(?<=[/_:@])(?=\w)", text))
 
 
 def without_folders(text: str) -> str:
-    """A text whose image files have lost their folders: `was a/b/c.png` says `was c.png`."""
+    """Remove the folders of image files: `was a/b/c.png` becomes `was c.png`."""
     return _FOLDERS.sub("", text)
 
 
 def shortened(name: str, most: int = 44) -> str:
-    """A name with its beginning and its end, which tell runs apart."""
+    """Shorten a name in the middle; runs often differ in the beginning and the end."""
     half = (most - 1) // 2
     return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"
 
 
 def _digits(metric: Metric) -> int:
-    """One more than matters: shares to 0.1 %, and numbers to three or four metrics."""
+    """Decimals: percentages have one, other numbers three or four significant digits."""
     if metric.percent:
         return _PERCENT_DIGITS
     sizes = [abs(one) for one in (metric.value, metric.low, metric.high) if one is not None]

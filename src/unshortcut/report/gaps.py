@@ -1,4 +1,4 @@
-"""What was not measured, and why: said once for the models that have the same reason."""
+"""What was not measured and why, grouped by reason."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from unshortcut.auditing.findings import Entry, Status
 
 @dataclass(frozen=True)
 class Gap:
-    """A reason why a measurement has no result."""
+    """A reason why a measurement has no result for some models."""
 
     status: Status
     reason: str
     models: tuple[str, ...]
-    """Empty where it holds for all."""
+    """Empty if the reason applies to all models."""
 
 
 def gaps(entries: Mapping[str, Entry]) -> tuple[Gap, ...]:
-    """Those of one measurement, of whose entries by model."""
+    """The gaps of one measurement, from its entries by model."""
     found: dict[tuple[Status, str], list[str]] = {}
     for model, one in entries.items():
         if one.status != "done":

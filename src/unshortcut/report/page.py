@@ -1,4 +1,4 @@
-"""The page of an audit: one HTML file that opens from disk and asks the network for nothing."""
+"""The page of an audit: one HTML file that needs neither a server nor the network."""
 
 import base64
 import hashlib
@@ -11,15 +11,15 @@ from plotly.offline import get_plotlyjs
 from unshortcut.auditing.findings import Findings, Verdict
 from unshortcut.report.comparison import notes_of
 from unshortcut.report.environment import ENVIRONMENT
-from unshortcut.report.sections import public, section
+from unshortcut.report.sections import public_command, section
 from unshortcut.result import commit, package_version
 
 _GRAVE, _NOTABLE = 0.67, 0.34
-"""Weights from which a verdict is set in a stronger hand."""
+"""Weights from which a verdict is emphasized."""
 
 
 def render(findings: Findings) -> str:
-    """The page, the same for the same findings and version."""
+    """Render the page; the same findings and version give the same page."""
     sections = [section(findings, name) for name in findings.measurements]
     rows = tuple(row for one in sections for row in one.rows if row.headline)
     scripts = _Scripts.of(has_plots=any(one.has_plots for one in sections))
@@ -29,7 +29,7 @@ def render(findings: Findings) -> str:
         sections=sections,
         rows=rows,
         notes=notes_of(rows),
-        command=public(findings.command),
+        command=public_command(findings.command),
         version=package_version(),
         commit=commit(),
         style=Markup(_file("style.css")),
@@ -37,16 +37,16 @@ def render(findings: Findings) -> str:
         grave=_GRAVE,
         notable=_NOTABLE,
     )
-    # A file name that is no Unicode has halves of letters in it, which cannot be written.
+    # File names that are not valid Unicode contain surrogates, which cannot be written.
     return page.encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True)
 class _Scripts:
-    """The scripts of the page; only these may run, whatever a name would like to start."""
+    """The scripts of the page; the content security policy allows no others."""
 
     first: Markup
-    """Before anything is drawn."""
+    """Runs before anything is drawn."""
     last: tuple[Markup, ...]
 
     @classmethod
@@ -57,7 +57,7 @@ class _Scripts:
 
     @property
     def policy(self) -> str:
-        """Of the browser: no request to anywhere, and no script but these."""
+        """The content security policy: no network requests, and no scripts but these."""
         hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (self.first, *self.last))
         return (
             "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
@@ -76,5 +76,5 @@ def _file(name: str) -> str:
 def _verdict(findings: Findings, model: str) -> Verdict:
     try:
         return findings.verdict(model)
-    except Exception as error:  # a stranger's measurement may raise anything
+    except Exception as error:  # a user's measurement may raise anything
         return Verdict(model, f"has no verdict: {type(error).__name__}: {error}", 0.0)

@@ -1,4 +1,4 @@
-"""What `audit` gives back: the findings, and the ways to look at them."""
+"""The report that `audit` returns: the findings, and ways to look at them."""
 
 import html
 import io
@@ -22,29 +22,29 @@ from unshortcut.report.gaps import gaps
 from unshortcut.report.page import render
 
 _WIDTH, _HEIGHT = 100, 640
-"""Letters of a line as text, and pixels of the page in a notebook."""
+"""Characters per line as text, and pixels of the page in a notebook."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """An audit to look at: a page, a notebook's cell, a terminal's table, or plain values."""
+    """An audit as a page, in a notebook, as a table in a terminal, or as plain values."""
 
     findings: Findings
 
     def html(self) -> str:
-        """The page."""
+        """The page as HTML."""
         return render(self.findings)
 
     def write(self, path: str | Path) -> None:
-        """Write the page; it appears whole or not at all."""
+        """Write the page to a file, completely or not at all."""
         write_text(path, self.html())
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers as plain values, for JSON."""
+        """All results as plain values, for JSON."""
         return self.findings.to_dict()
 
     def _repr_html_(self) -> str:
-        # Apart from the notebook: neither's styles nor scripts reach the other.
+        # A frame keeps the styles and scripts of the page and of the notebook apart.
         page = html.escape(self.html())
         return (
             f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" title="Audit" '
@@ -88,18 +88,18 @@ class Report:
                     cells[-1].append(f"\n{interval_of(metric)}", style="dim")
             table.add_row(Text(_printable(row.label)), *cells)
         yield table
-        for note, place in notes.items():
-            yield Padding(Text(f"[{place}] {_printable(note)}", style="dim"), (0, 0, 0, 2))
+        for note, number in notes.items():
+            yield Padding(Text(f"[{number}] {_printable(note)}", style="dim"), (0, 0, 0, 2))
 
     def _gaps(self) -> Iterator[RenderableType]:
-        """What was not measured, and why."""
+        """What was not measured and why."""
         for name, entries in self.findings.entries.items():
             for gap in gaps(entries):
                 who = f" ({', '.join(gap.models)})" if gap.models else ""
-                said = f"{name}{who}: {gap.status}: {gap.reason}"
-                yield Text(_printable(said), style="dim")
+                text = f"{name}{who}: {gap.status}: {gap.reason}"
+                yield Text(_printable(text), style="dim")
 
 
 def _printable(text: str) -> str:
-    """Without the letters that would command a terminal."""
+    """Replace control characters, which a terminal would obey."""
     return "".join("�" if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)

@@ -1,4 +1,4 @@
-"""A measurement's part of the page; what fails in one is said there, and the rest goes on."""
+"""The sections of the page, one per measurement; an error in one does not affect the others."""
 
 import shlex
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _COMMAND = "unshortcut audit "
 
 @dataclass(frozen=True)
 class Section:
-    """What the page shows of one measurement."""
+    """What the page shows about one measurement."""
 
     measurement: Measurement
     entries: dict[str, Entry]
@@ -29,9 +29,9 @@ class Section:
     rows: tuple[Row, ...]
     has_plots: bool
     failure: str
-    """Why results that are there cannot be shown; empty where they are."""
+    """Why existing results cannot be shown; empty if they can."""
     command: str
-    """That makes this part again; empty where none is known."""
+    """The command that repeats this measurement; empty if none is known."""
 
     @property
     def measured(self) -> dict[str, Entry]:
@@ -47,7 +47,7 @@ class Section:
 
     @property
     def status(self) -> str:
-        """In a word or two: `done`, `failed`, `not applicable`, `2 of 3 models`."""
+        """`done`, `failed`, `not applicable`, `not measured`, or e.g. `2 of 3 models`."""
         if self.failure:
             return "failed"
         kinds = {one.status for one in self.entries.values()}
@@ -59,7 +59,7 @@ class Section:
 
 
 def section(findings: Findings, name: str) -> Section:
-    """The part of one measurement."""
+    """Make the section of one measurement."""
     one, results = findings.measurements[name], findings.results(name)
     rows: tuple[Row, ...] = ()
     shown, has_plots, failure = Markup(""), False, ""
@@ -68,21 +68,21 @@ def section(findings: Findings, name: str) -> Section:
             rows = rows_of(findings, name)
             exhibits = tuple(one.exhibits(results, findings.reference(name)))
             if len(findings.models) == 1:
-                exhibits = tuple(_of_one_model(exhibit) for exhibit in exhibits)
+                exhibits = tuple(_without_model(exhibit) for exhibit in exhibits)
             has_plots = any(isinstance(exhibit, Plot) for exhibit in exhibits)
             template = ENVIRONMENT.get_template("exhibits.html.j2")
             shown = Markup(  # escaped by the template
                 template.render(exhibits=exhibits, colors=model_colors(findings.models))
             )
-        except Exception as error:  # a stranger's measurement may raise anything
+        except Exception as error:  # a user's measurement may raise anything
             rows, has_plots = (), False
             failure = f"{type(error).__name__}: {error}"
-    command = only(findings.command, name)
+    command = command_for(findings.command, name)
     return Section(one, dict(findings.entries[name]), shown, rows, has_plots, failure, command)
 
 
-def _of_one_model(exhibit: Exhibit) -> Exhibit:
-    """An exhibit without the name of its model, which the page has at its top."""
+def _without_model(exhibit: Exhibit) -> Exhibit:
+    """A table without its column of model names, which is of no use for a single model."""
     if not isinstance(exhibit, Table) or MODEL not in exhibit.columns:
         return exhibit
     kept = [at for at, column in enumerate(exhibit.columns) if column != MODEL]
@@ -91,25 +91,25 @@ def _of_one_model(exhibit: Exhibit) -> Exhibit:
     return replace(exhibit, columns=columns, rows=rows)
 
 
-def only(command: str, measurement: str) -> str:
-    """A command that makes one measurement, where it is one of the command line.
+def command_for(command: str, measurement: str) -> str:
+    """The `unshortcut audit` command for a single measurement; other commands are not changed.
 
-    >>> only("unshortcut audit /home/me/run --data shapes --only frequency", "confidence")
+    >>> command_for("unshortcut audit /home/me/run --data shapes --only frequency", "confidence")
     'unshortcut audit run --data shapes --only confidence'
     """
     if not command.startswith(_COMMAND):
         return command
-    words = shlex.split(public(command))
+    arguments = shlex.split(public_command(command))
     kept = [
-        word
-        for before, word in zip(["", *words], words, strict=False)
-        if "--only" not in (before, word) and not word.startswith("--only=")
+        argument
+        for before, argument in zip(["", *arguments], arguments, strict=False)
+        if "--only" not in (before, argument) and not argument.startswith("--only=")
     ]
     return shlex.join([*kept, "--only", measurement])
 
 
-def public(command: str) -> str:
-    """A command without the folders that only its owner knows."""
+def public_command(command: str) -> str:
+    """A command without private folders."""
     if not command.startswith(_COMMAND):
         return command
-    return shlex.join(public_name(word) for word in shlex.split(command))
+    return shlex.join(public_name(one) for one in shlex.split(command))

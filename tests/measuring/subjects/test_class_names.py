@@ -11,11 +11,11 @@ import torchvision
 from tests.real_data import real_data
 from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.subjects.class_files import read_mapping
 from unshortcut.measuring.subjects.class_names import (
     CATEGORIES,
     Aggregate,
     categories,
-    read_mapping,
     select,
     unnamed,
 )
@@ -69,7 +69,7 @@ def test_an_imagenet_head_speaks_for_classes_by_id_and_by_name() -> None:
 
 
 def test_another_thousand_classes_are_not_taken_for_imagenet() -> None:
-    native = (*(f"thing {place}" for place in range(998)), "cat", "dog")
+    native = (*(f"thing {index}" for index in range(998)), "cat", "dog")
     found = select(["cat", "dog", "airplane"], native, None, "mean")
     assert (found.names, found.members) == (("cat", "dog"), ((998,), (999,)))
     assert found.missing == ("airplane",)
@@ -139,13 +139,13 @@ def test_a_mapping_is_read_from_tabs_and_from_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("m.csv", "dog,beagle,poodle\n", "line 1: two columns are wanted"),
-        ("m.csv", "dog\n", "line 1: two columns"),
+        ("m.csv", "dog,beagle,poodle\n", "line 1: expected two columns"),
+        ("m.csv", "dog\n", "line 1: expected two columns"),
         ("m.csv", "# nothing\n", "no line with two columns"),
         ("m.json", "[1]", "must be an object of lists"),
         ("m.json", '{"dog": [true]}', r"'dog' has \[True\]"),
         ("m.json", '{"dog": []}', "'dog' has"),
-        ("m.json", "{", "is not JSON"),
+        ("m.json", "{", "is not valid JSON"),
         ("absent.csv", None, "cannot be read"),
     ],
 )
@@ -160,7 +160,9 @@ def test_a_bad_mapping_is_refused_with_its_place(
 
 @pytest.mark.parametrize("entry", ["hound", "4", "-1", "²"])
 def test_a_mapping_to_a_class_that_the_model_does_not_have_is_refused(entry: str) -> None:
-    with pytest.raises(UsageError, match=f"gives '{entry}' for 'dog'.*it has 4, a, b, c, …"):
+    with pytest.raises(
+        UsageError, match=f"gives '{entry}' for 'dog'.*none of the model's 4 classes: a, b, c, …"
+    ):
         select(["dog", "a"], ("a", "b", "c", "d"), {"dog": (entry,)}, "mean")
 
 
@@ -171,7 +173,7 @@ def test_folders_that_are_numbers_are_no_outputs_without_a_name() -> None:
     assert chosen.members == ((0, 1), (4,))
 
 
-def test_a_readout_keeps_its_own_names_whatever_a_mapping_says_of_a_head() -> None:
+def test_a_linear_probe_keeps_its_own_names_whatever_a_mapping_says_of_a_head() -> None:
     native = ("cat", "dog", "owl")
     mapping = {"cat": ("tabby",), "dog": ("0",), "feline": ("cat",), "canine": ("beagle",)}
     own = select(native, native, mapping, "mean", by_name_first=True)

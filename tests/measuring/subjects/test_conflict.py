@@ -109,7 +109,7 @@ def test_drawn_shapes_know_their_cues() -> None:
     assert open_conflict("shapes").source.identity(0) == open_conflict(
         "shapes@conflict"
     ).source.identity(0)
-    with pytest.raises(UsageError, match="'sketch' of shapes has no two cues"):
+    with pytest.raises(UsageError, match="shapes@sketch do not have two cues"):
         open_conflict("shapes@sketch")
 
 

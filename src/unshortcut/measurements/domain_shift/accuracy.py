@@ -153,7 +153,7 @@ def _measured(
         subject = subject.deciding(_present(source))
         theirs = subject.decisions.over(_present(source))
         shared = Shared(theirs, theirs.names)
-    most = min(IMAGES, subject.settings.images)
+    most = min(IMAGES, subject.settings.max_images)
     images = subject.prepare(source, most, classes=shared.there)
     probabilities = _probabilities(subject, images, shared.selection, on_progress)
     decided, labels = probabilities.argmax(axis=1), images.required_labels()
@@ -195,7 +195,7 @@ def _inside(subject: Subject, selection: ClassOutputs) -> list[Count]:
     if selection.names == subject.classes:
         images = subject.labeled()
     else:
-        images = subject.prepare(subject.data, subject.settings.images, classes=selection.names)
+        images = subject.prepare(subject.data, subject.settings.max_images, classes=selection.names)
     decided = _probabilities(subject, images, selection, None).argmax(axis=1)
     labels = images.required_labels()
     return [_counted(decided, labels, at) for at in range(len(selection.names))]

@@ -1,16 +1,14 @@
-"""Which outputs of a classifier speak for which classes of a data set.
+"""Which outputs of a classifier belong to which classes of a data set.
 
-A class may stand for several outputs: those of an ImageNet head for the 16 categories of Geirhos et
-al. (2019), or what a mapping file says. Its probability is the mean of theirs (or the sum).
+A class may have several outputs: an ImageNet head has several for each of the 16 categories of
+Geirhos et al. (2019), and a mapping file may list several. The probability of the class is the mean
+(or the sum) of theirs.
 """
 
-import csv
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -23,7 +21,7 @@ from unshortcut.measuring.wording import some
 
 Aggregate = Literal["mean", "sum"]
 Mapped = Mapping[str, Sequence[str]]
-"""Classes of the model, by name or number, by class of the data."""
+"""Classes of the model (names, or indices from 0) for each class of the data."""
 
 IMAGENET_CLASSES = 1000
 CATEGORIES = {
@@ -44,46 +42,47 @@ CATEGORIES = {
     "oven": "766",
     "truck": "555 569 656 675 717 734 864 867",
 }
-"""The ImageNet classes of the 16 categories of Geirhos et al. (rgeirhos/texture-vs-shape)."""
+"""Indices of the ImageNet classes of the 16 categories of Geirhos et al. (2019), as published in
+rgeirhos/texture-vs-shape."""
 
 
 @dataclass(frozen=True)
 class ClassOutputs:
-    """The outputs that speak for some classes."""
+    """The outputs of a classifier that belong to each of some classes."""
 
     names: tuple[str, ...]
-    """Classes that the classifier can name."""
+    """Classes that have at least one output."""
     members: tuple[tuple[int, ...], ...]
-    """Places of the outputs of each."""
+    """Indices of the outputs of each class."""
     missing: tuple[str, ...] = ()
-    """Classes that were asked for, and that it cannot name."""
+    """Requested classes without an output."""
     aggregate: Aggregate = "mean"
 
     def probabilities(self, native: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(N, C) of the classifier to (N, K) of the classes; rows sum to 1."""
-        chosen = self._gathered(native)
+        """Probabilities (N, C) of the outputs to probabilities (N, K) of the classes."""
+        chosen = self._aggregated(native)
         total = chosen.sum(axis=1, keepdims=True)
-        # Neighbors may all be of other classes: then no class is likelier than another.
+        # All neighbors of a kNN classifier may be of other classes: then all are equally likely.
         even = np.full_like(chosen, 1 / len(self.names))
         return np.divide(chosen, total, out=even, where=total > 0)
 
     def decisions(self, native: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(N, C) of the classifier to the likeliest class (N,), or -1 where none is likely at all.
+        """Probabilities (N, C) of the outputs to the index of the likeliest class (N,).
 
-        Of equally likely ones it is the first.
+        It is the first of several equally likely classes, and -1 where all have probability 0.
         """
-        chosen = self._gathered(native)
+        chosen = self._aggregated(native)
         return np.where(chosen.any(axis=1), chosen.argmax(axis=1), -1)
 
     @property
     def grouped(self) -> bool:
-        """Whether a class stands for several outputs, so that the aggregate counts."""
-        return any(len(places) > 1 for places in self.members)
+        """Whether a class has several outputs, so that `aggregate` makes a difference."""
+        return any(len(outputs) > 1 for outputs in self.members)
 
-    def _gathered(self, native: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(N, K): what the outputs of each class have in the mean, or together."""
+    def _aggregated(self, native: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean (or sum) of the probabilities of the outputs of each class, (N, K)."""
         reduce = np.mean if self.aggregate == "mean" else np.sum
-        columns = [reduce(native[:, list(places)], axis=1) for places in self.members]
+        columns = [reduce(native[:, list(outputs)], axis=1) for outputs in self.members]
         return np.stack(columns, axis=1)
 
 
@@ -95,14 +94,19 @@ def select(
     *,
     by_name_first: bool = False,
 ) -> ClassOutputs:
-    """The outputs for each name: those of the mapping, or of the same name, or of ImageNet.
+    """Find the outputs of each class by the mapping, by name, or by what ImageNet calls them.
 
-    Outputs that are classes of ImageNet, all of them or some (ImageNet-100), also speak for the
-    WordNet id of their class, for its other names, and for its category of the 16.
+    Outputs that are classes of ImageNet, all of them or some (ImageNet-100), are also found by the
+    WordNet id and the other names of their class, and by its category among the 16.
 
-    With `by_name_first` the mapping, made for other outputs, counts only where it names these.
+    Args:
+        names: classes of the data.
+        native: names of the classifier's outputs.
+        by_name_first: use the mapping only for classes that no output is named after, and only
+            where all of its entries are names of outputs. It was written for another classifier.
 
-    Raises `NotApplicable` where fewer than two classes can be named.
+    Raises:
+        NotApplicable: fewer than two classes have an output.
     """
     outputs = _Outputs(native)
     known = mapping or {}
@@ -112,175 +116,118 @@ def select(
             for name, entries in known.items()
             if name not in native and set(entries) <= set(native)
         }
-    places = {name: outputs.members(name, known) for name in names}
-    found = {name: members for name, members in places.items() if members}
+    members = {name: outputs.members(name, known) for name in names}
+    found = {name: indices for name, indices in members.items() if indices}
     if len(found) < 2:
         raise NotApplicable(
-            f"the model's classes ({some(native)}) and those of the images ({some(names)}) "
-            "have fewer than two in common; a mapping file (--mapping) can match them"
+            f"the classes of the model ({some(native)}) and of the images ({some(names)}) have "
+            "fewer than two in common; a mapping file (--mapping) can match them"
         )
     missing = tuple(name for name in names if name not in found)
     return ClassOutputs(tuple(found), tuple(found.values()), missing, aggregate)
 
 
-def read_mapping(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """A mapping file: two columns (CSV or TSV), class of the data and class of the model, or JSON.
-
-    A class of the data may have several lines; a class of the model is a name or a number from 0.
-    JSON is `{"dog": ["beagle", 152]}`.
-    """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the mapping '{path}' cannot be read: {error}") from None
-    if path.suffix == ".json":
-        return _from_json(text, path)
-    found: dict[str, list[str]] = {}
-    for data_class, model_class in two_columns(text, path):
-        found.setdefault(data_class, []).append(model_class)
-    return {name: tuple(members) for name, members in found.items()}
-
-
-def two_columns(text: str, path: Path) -> list[tuple[str, str]]:
-    """The lines of a file with two columns, by tab or comma; empty ones and `#` are skipped."""
-    tabs = "\t" in text
-    rows = []
-    lines = text.splitlines()
-    for number, row in enumerate(csv.reader(lines, delimiter="\t" if tabs else ","), start=1):
-        cells = [cell.strip() for cell in row]
-        if not any(cells) or cells[0].startswith("#"):
-            continue
-        if len(cells) != 2 or not all(cells):
-            raise UsageError(f"'{path}', line {number}: two columns are wanted, got {row}")
-        rows.append((cells[0], cells[1]))
-    if not rows:
-        raise UsageError(f"'{path}' holds no line with two columns")
-    return rows
-
-
 def unnamed(count: int) -> tuple[str, ...]:
-    """What classes are called that have no name: no class folder is called so by accident."""
-    return tuple(f"output {place}" for place in range(count))
+    """Names for outputs that have none; no class folder is called so by accident."""
+    return tuple(f"output {index}" for index in range(count))
 
 
 @cache
 def categories() -> Mapping[str, tuple[int, ...]]:
-    """Numbers of the ImageNet classes of each of the 16 categories."""
+    """Indices of the ImageNet classes of each of the 16 categories."""
     found = {}
     for name, text in CATEGORIES.items():
         ends = [part.split("-") for part in text.split()]
-        found[name] = tuple(n for end in ends for n in range(int(end[0]), int(end[-1]) + 1))
+        found[name] = tuple(i for end in ends for i in range(int(end[0]), int(end[-1]) + 1))
     return found
 
 
 class _Outputs:
-    """The outputs of a classifier, by everything that they may be called."""
+    """The outputs of a classifier by everything that they may be called."""
 
     def __init__(self, native: Sequence[str]) -> None:
         self.native = native
-        self.exact = _by_name(native)
-        self.alike = _by_name([_plain(name) for name in native])
-        self.numbers = _imagenet_numbers(native)
+        self.exact = _indices_by_name(native)
+        self.similar = _indices_by_name([_plain(name) for name in native])
+        self.imagenet = _imagenet_indices(native)
 
     def members(self, name: str, mapping: Mapped) -> tuple[int, ...]:
-        """Places of the outputs that speak for a class; none where nothing does."""
-        mapped = [self._place(entry) for entry in mapping.get(name, ())]
-        found = [place for place in mapped if place is not None]
-        if found and len(found) == len(mapped):
+        """Indices of the outputs of a class; empty where it has none."""
+        mapped = [self._index(entry) for entry in mapping.get(name, ())]
+        found = [index for index in mapped if index is not None]
+        if mapped and len(found) == len(mapped):
             return tuple(dict.fromkeys(found))
-        if mapped and name not in self.exact:
-            odd = mapping[name][mapped.index(None)]
-            raise UsageError(
-                f"the mapping gives '{odd}' for '{name}', and the model has no such class: "
-                f"it has {len(self.native)}, {some(self.native)}"
-            )
-        if mapped and name in self.exact:
-            odd = mapping[name][mapped.index(None)]
+        if mapped:
+            wrong = f"the mapping gives '{mapping[name][mapped.index(None)]}' for '{name}', "
+            if name not in self.exact:
+                count, names = len(self.native), some(self.native)
+                raise UsageError(f"{wrong}which is none of the model's {count} classes: {names}")
             warnings.warn(
-                f"the mapping gives '{odd}' for '{name}', which is no class of the model: its own "
-                f"class '{name}' is taken",
+                f"{wrong}which is not a class of the model; the model's own class '{name}' is used",
                 stacklevel=2,
             )
-        return self._called(name)
+        return self._named(name)
 
-    def _called(self, name: str) -> tuple[int, ...]:
-        """Places of the outputs with a name, be it in ImageNet's words."""
+    def _named(self, name: str) -> tuple[int, ...]:
+        """Indices of the outputs with a name, which may be one of ImageNet's."""
         if name in self.exact:
             return self.exact[name]
-        alike = self.alike.get(_plain(name), ())
-        if len(alike) == 1:
-            return alike
-        wanted = categories().get(_plain(name)) or (_imagenet_number(name),)
+        similar = self.similar.get(_plain(name), ())
+        if len(similar) == 1:
+            return similar
+        wanted = categories().get(_plain(name)) or (_imagenet_index(name),)
         return tuple(
-            place
-            for place, number in enumerate(self.numbers)
+            index
+            for index, number in enumerate(self.imagenet)
             if number is not None and number in wanted
         )
 
-    def _place(self, entry: str) -> int | None:
+    def _index(self, entry: str) -> int | None:
+        """The output that an entry of a mapping means; None where it is not exactly one."""
         if entry in self.exact:
             return self.exact[entry][0]
         if entry.isdecimal():
             return int(entry) if int(entry) < len(self.native) else None
-        named = self._called(entry)
+        named = self._named(entry)
         return named[0] if len(named) == 1 else None
 
 
-def _imagenet_numbers(native: Sequence[str]) -> list[int | None]:
-    """The number in ImageNet of each of a classifier's classes, where it is one of ImageNet's."""
-    numbers = [_imagenet_number(name) for name in native]
+def _imagenet_indices(native: Sequence[str]) -> list[int | None]:
+    """The index in ImageNet of each output, where it is one of ImageNet's classes."""
+    indices = [_imagenet_index(name) for name in native]
     if len(native) == IMAGENET_CLASSES:
-        at_home = sum(place == number for place, number in enumerate(numbers))
-        # Two classes are called crane, and lists differ in a few names: the places tell them.
-        if tuple(native) == unnamed(IMAGENET_CLASSES) or at_home > 0.9 * IMAGENET_CLASSES:
+        in_order = sum(output == index for output, index in enumerate(indices))
+        # Two classes are called crane, and lists differ in a few names: their order tells them.
+        if tuple(native) == unnamed(IMAGENET_CLASSES) or in_order > 0.9 * IMAGENET_CLASSES:
             return list(range(IMAGENET_CLASSES))
-    return numbers
+    return indices
 
 
-def _imagenet_number(name: str) -> int | None:
-    """Of the class of ImageNet with a WordNet id or a name, if it is the only one."""
-    numbers = _imagenet().get(_plain(name), ())
-    return numbers[0] if len(numbers) == 1 else None
+def _imagenet_index(name: str) -> int | None:
+    """Index of the only ImageNet class with this WordNet id or name; None if there is not one."""
+    indices = _imagenet().get(_plain(name), ())
+    return indices[0] if len(indices) == 1 else None
 
 
 @cache
 def _imagenet() -> dict[str, tuple[int, ...]]:
-    """Classes of ImageNet by WordNet id, by each of their names, and by all of them together."""
+    """ImageNet classes by WordNet id, by each of their names, and by all of their names."""
     info = timm.data.ImageNetInfo("imagenet-1k")  # ids and names come with timm
-    called: dict[str, dict[int, None]] = {}
+    found: dict[str, dict[int, None]] = {}
     texts = zip(info.label_names(), info.label_descriptions(), strict=True)
-    for number, (wordnet_id, description) in enumerate(texts):
+    for index, (wordnet_id, description) in enumerate(texts):
         for name in (wordnet_id, description, *description.split(",")):
-            called.setdefault(_plain(name), {})[number] = None
-    return {name: tuple(numbers) for name, numbers in called.items()}
+            found.setdefault(_plain(name), {})[index] = None
+    return {name: tuple(indices) for name, indices in found.items()}
 
 
-def _by_name(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """The places of each name."""
+def _indices_by_name(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        found.setdefault(name, []).append(place)
-    return {name: tuple(places) for name, places in found.items()}
+    for index, name in enumerate(names):
+        found.setdefault(name, []).append(index)
+    return {name: tuple(indices) for name, indices in found.items()}
 
 
 def _plain(name: str) -> str:
-    """Without case and punctuation, unless there is nothing else."""
+    """Lower case without punctuation; the name itself where nothing would be left."""
     return "".join(character for character in name.lower() if character.isalnum()) or name
-
-
-def _from_json(text: str, path: Path) -> dict[str, tuple[str, ...]]:
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"the mapping '{path}' is not JSON: {error}") from None
-    wanted = f"the mapping '{path}' must be an object of lists, such as {{'dog': ['beagle', 152]}}"
-    if not isinstance(content, dict) or not content:
-        raise UsageError(wanted)
-    found = {}
-    for name, members in content.items():
-        entries = members if isinstance(members, list) else [members]
-        if not entries or not all(type(one) in (str, int) for one in entries):
-            raise UsageError(f"{wanted}; '{name}' has {members!r}")
-        found[name] = tuple(str(one) for one in entries)
-    return found

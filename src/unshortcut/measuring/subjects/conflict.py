@@ -1,6 +1,7 @@
-"""Stimuli with conflicting cues: the shape of one class, the texture of another.
+"""Conflict stimuli: images with the shape of one class and the texture of another.
 
-File names carry both labels, as Geirhos et al. (2019) publish them: `SHAPE/SHAPEn-TEXTUREm.png`.
+File names state both classes, as in the stimuli of Geirhos et al. (2019):
+`SHAPE/SHAPE1-TEXTURE2.png`.
 """
 
 import re
@@ -18,8 +19,8 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 
-# WordNet ids end in digits of their own. Otherwise numbers end a class name, so that one may have
-# a hyphen (t-shirt1-dog2); they may be left out.
+# WordNet ids end in digits of their own. Otherwise a number ends the name of a class, which may
+# then have a hyphen (t-shirt1-dog2). The number may be left out.
 _NAMES = (
     re.compile(r"(n\d{8})\d*-(n\d{8})\d*"),
     re.compile(r"(.+?)\d+-(.+?)\d*"),
@@ -29,51 +30,52 @@ _NAMES = (
 
 @dataclass(frozen=True)
 class Conflict:
-    """Stimuli, and the classes of their two cues."""
+    """Conflict stimuli with the classes of their two cues."""
 
     source: ImageSource
     classes: tuple[str, ...]
-    """That are decided among: those of the cues, or all 16 categories where they are of these."""
+    """Classes to decide among: those of the cues, or all 16 categories of Geirhos et al. where
+    every cue is one of them."""
     shapes: NDArray[np.int64]
-    """(N,) places in `classes`."""
+    """Class of the shape (N,), an index into `classes`."""
     textures: NDArray[np.int64]
-    """(N,) likewise."""
+    """Class of the texture (N,), an index into `classes`."""
 
 
 def open_conflict(spec: str | Path | ImageSource) -> Conflict:
-    """The stimuli of a folder or tar file, or of `shapes@conflict`."""
+    """Open the stimuli in a folder or tar file, or those of `shapes@conflict`."""
     if isinstance(spec, Shapes):
-        return _drawn(spec)
+        return _from_shapes(spec)
     if not isinstance(spec, ImageSource) and DataSpec.parse(spec).where in SHAPES:
         source = open_data(spec, split=DataSpec.parse(spec).split or "conflict")
         assert isinstance(source, Shapes)
-        return _drawn(source)
+        return _from_shapes(source)
     source = open_data(spec)
     if not len(source):
-        raise UsageError(f"'{spec}' holds no conflict stimuli")
+        raise UsageError(f"'{spec}' has no conflict stimuli")
     folders = frozenset(source.classes or ())
     cues = [cues_of(source.identity(index), folders) for index in range(len(source))]
     named = [cue for cue in cues if cue is not None]
     if len(named) < len(cues):
-        odd = source.identity(cues.index(None))
+        first = source.identity(cues.index(None))
         raise UsageError(
-            f"'{odd}' does not name its cues ({len(cues) - len(named)} of {len(cues)} images do "
-            "not): conflict stimuli are called SHAPE1-TEXTURE2.png, the shape's class first"
+            f"'{first}' does not name its cues ({len(cues) - len(named)} of {len(cues)} images do "
+            "not); the file name of a conflict stimulus is SHAPE1-TEXTURE2.png, the shape first"
         )
     names = {name for cue in named for name in cue}
     classes = tuple(CATEGORIES) if names <= set(CATEGORIES) else tuple(sorted(names))
     shapes, textures = zip(*named, strict=True)
-    return Conflict(source, classes, _places(shapes, classes), _places(textures, classes))
+    return Conflict(source, classes, _indices(shapes, classes), _indices(textures, classes))
 
 
 def cues_of(identity: str, known: Collection[str] = ()) -> tuple[str, str] | None:
-    """Shape and texture that a file name states, without their numbers; None where it does not.
+    """Classes of shape and texture that a file name states, or None.
 
-    Names of classes that are known are recognized whatever hyphens and digits they have.
+    The names of `known` classes may have any hyphens and digits.
     """
     stem = PurePosixPath(identity).stem
-    hyphens = [place for place, character in enumerate(stem) if character == "-"]
-    halves = [(stem[:place], stem[place + 1 :]) for place in hyphens]
+    hyphens = [at for at, character in enumerate(stem) if character == "-"]
+    halves = [(stem[:at], stem[at + 1 :]) for at in hyphens]
     for left, right in halves:
         shape, texture = _known(left, known), _known(right, known)
         if shape is not None and texture is not None:
@@ -90,19 +92,21 @@ def cues_of(identity: str, known: Collection[str] = ()) -> tuple[str, str] | Non
 
 
 def _known(text: str, known: Collection[str]) -> str | None:
-    """The longest known name that a text is, but for digits at its end."""
+    """The longest known name that a text consists of, apart from digits at its end."""
     shortest = len(text.rstrip("0123456789"))
     ends = range(len(text), shortest - 1, -1)
     return next((text[:end] for end in ends if text[:end] in known), None)
 
 
-def _drawn(source: Shapes) -> Conflict:
-    """The embedded shapes know their cues; a texture has the name of the shape it goes with."""
+def _from_shapes(source: Shapes) -> Conflict:
+    """The built-in shapes know their cues; each texture is named after the shape it goes with."""
     if min(source.shape_labels.min(), source.texture_labels.min()) < 0:
-        raise UsageError(f"the split '{source.split}' of shapes has no two cues; 'conflict' has")
+        raise UsageError(
+            f"the images of shapes@{source.split} do not have two cues; use shapes@conflict"
+        )
     return Conflict(source, SHAPE_NAMES, source.shape_labels, source.texture_labels)
 
 
-def _places(names: tuple[str, ...], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    place = {name: at for at, name in enumerate(classes)}
-    return np.array([place[name] for name in names], dtype=np.int64)
+def _indices(names: tuple[str, ...], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    index = {name: at for at, name in enumerate(classes)}
+    return np.array([index[name] for name in names], dtype=np.int64)

@@ -1,7 +1,7 @@
-// Finding one's way: links within the page, the part that is being read, and printing all of it.
+// Navigation: links within the page, the current section in the contents, and printing.
 "use strict";
 (() => {
-  // In a notebook's frame a link to a part would load the notebook itself.
+  // In the frame of a notebook, a link to a section would load the notebook itself.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
     if (!link || location.protocol !== "about:") return;

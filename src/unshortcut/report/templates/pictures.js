@@ -1,12 +1,12 @@
-// Pictures that enlarge; the arrow keys go on to the neighbors, Esc and a click close.
+// Pictures are enlarged by a click; arrow keys show the next ones, Esc or a click closes.
 "use strict";
 (() => {
   const dialog = document.getElementById("enlarged");
   const [image, caption] = dialog.querySelectorAll("img, figcaption");
   let group = [];
-  let place = 0;
+  let index = 0;
 
-  // With the titles of its row and column, which are out of sight now.
+  // Includes the titles of the row and the column, which are hidden by the dialog.
   const described = (button, text) => {
     const row = button.closest(".row");
     const heads = row.parentElement.querySelectorAll(".heads:first-child .cells > *");
@@ -16,11 +16,11 @@
   };
 
   const show = (at) => {
-    place = (at + group.length) % group.length;
-    const shown = group[place].querySelector("img");
+    index = (at + group.length) % group.length;
+    const shown = group[index].querySelector("img");
     image.src = shown.src;
     image.alt = shown.alt;
-    caption.textContent = described(group[place], shown.alt);
+    caption.textContent = described(group[index], shown.alt);
   };
 
   for (const button of document.querySelectorAll("button.enlarge")) {
@@ -33,6 +33,6 @@
   dialog.addEventListener("click", () => dialog.close());
   dialog.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step) show(place + step);
+    if (step) show(index + step);
   });
 })();

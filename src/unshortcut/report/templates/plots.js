@@ -1,11 +1,11 @@
-// Plots: drawn when they come near, in the colors of the page, with a legend of its own text.
+// Plots are drawn when they are scrolled near, in the colors of the page, with an HTML legend.
 "use strict";
 (() => {
   const NARROW = 560;
   const HEIGHT = 220;
   const drawn = new Map();
 
-  // Text in a figure is escaped for Plotly; the legend shows it as it was.
+  // Text in a figure is escaped for Plotly; the legend shows the original.
   const plain = (text) =>
     text.replaceAll("<br>", " ").replaceAll("&lt;", "<").replaceAll("&gt;", ">")
       .replaceAll("&amp;", "&");
@@ -55,7 +55,7 @@
     return result;
   };
 
-  // Of bars; those of lines have the color of their line.
+  // Error bars of lines have the color of their line.
   const colorErrors = (traces, canvas) => {
     for (const trace of traces) {
       if (trace.type === "bar" && trace.error_y) trace.error_y.color = getComputedStyle(canvas).color;
@@ -82,7 +82,7 @@
   };
 
   const legend = (canvas, box, layout) => {
-    // Plotly's own filled-in traces: they have the colors that a figure leaves to it.
+    // Plotly's completed traces, which have the colors that the figure does not set.
     const traces = canvas._fullData;
     const named = traces.filter((trace) => trace.name && trace.showlegend !== false);
     if (layout.showlegend === false || (named.length < 2 && !layout.showlegend)) return;
@@ -103,7 +103,7 @@
     }
   };
 
-  // Long labels take their room from below, not from the plot.
+  // Long labels make the canvas taller, not the plot smaller.
   const stretch = (canvas) => {
     const missing = HEIGHT - canvas._fullLayout._size.h;
     if (missing <= 0) return undefined;

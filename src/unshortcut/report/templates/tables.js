@@ -1,24 +1,24 @@
-// Tables that sort by the column whose title is pressed: numbers before text, dashes last.
+// Tables are sorted by a click on the title of a column: numbers before text, dashes last.
 "use strict";
 (() => {
   const text = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
   const key = (cell) => {
     if ("value" in cell.dataset) return { rank: 0, number: Number(cell.dataset.value) };
-    const words = cell.textContent.trim();
-    return words === "–" || words === "" ? { rank: 2 } : { rank: 1, words };
+    const content = cell.textContent.trim();
+    return content === "–" || content === "" ? { rank: 2 } : { rank: 1, content };
   };
 
   const compare = (a, b, sign) => {
     if (a.rank !== b.rank) return a.rank - b.rank;
     if (a.rank === 0) return sign * (a.number - b.number || 0);
-    return a.rank === 1 ? sign * text.compare(a.words, b.words) : 0;
+    return a.rank === 1 ? sign * text.compare(a.content, b.content) : 0;
   };
 
   const sort = (table, head) => {
     const body = table.tBodies[0];
     const rows = [...body.rows].map((row) => ({ row, key: key(row.cells[head.cellIndex]) }));
-    // Of numbers the largest first, of words the first in the alphabet.
+    // Numbers start with the largest, text with the first in the alphabet.
     const first = rows.some(({ key }) => key.rank === 0) ? "descending" : "ascending";
     const other = first === "descending" ? "ascending" : "descending";
     const order = head.getAttribute("aria-sort") === first ? other : first;

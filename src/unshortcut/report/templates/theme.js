@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until the reader chooses.
+// Light or dark: follows the system until the reader chooses.
 "use strict";
 (() => {
   const key = "unshortcut-theme";
@@ -6,7 +6,7 @@
   const system = matchMedia("(prefers-color-scheme: dark)");
   const changed = () => dispatchEvent(new Event("themechange"));
 
-  // Storage is refused to some pages that open from disk, and in a notebook's frame.
+  // Some browsers refuse storage to pages opened from disk and to frames in a notebook.
   try {
     const chosen = localStorage.getItem(key);
     if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
@@ -17,7 +17,7 @@
     document.getElementById("theme").addEventListener("click", () => {
       const now = root.dataset.theme ?? (system.matches ? "dark" : "light");
       root.dataset.theme = now === "dark" ? "light" : "dark";
-      try { localStorage.setItem(key, root.dataset.theme); } catch { /* until it is closed */ }
+      try { localStorage.setItem(key, root.dataset.theme); } catch { /* kept until the page is closed */ }
       changed();
     });
   });

@@ -1,11 +1,11 @@
-"""Hierarchy files, good and bad."""
+"""Hierarchies and lists of class names, good and bad."""
 
 from pathlib import Path
 
 import pytest
 
 from unshortcut.errors import UsageError
-from unshortcut.measuring.subjects.hierarchy import read_hierarchy
+from unshortcut.measuring.subjects.class_files import read_class_names, read_hierarchy
 
 
 @pytest.mark.parametrize("separator", [",", "\t"])
@@ -19,8 +19,8 @@ def test_a_line_gives_a_fine_class_its_coarse_one(tmp_path: Path, separator: str
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("beagle,dog\nbeagle,cat", "'beagle' twice, of 'dog' and of 'cat'"),
-        ("beagle", "line 1: two columns"),
+        ("beagle,dog\nbeagle,cat", "'beagle' twice, under 'dog' and under 'cat'"),
+        ("beagle", "line 1: expected two columns"),
         ("", "no line with two columns"),
         (b"\xff\xfe\x00", "cannot be read"),
     ],
@@ -35,3 +35,9 @@ def test_a_bad_file_is_told(tmp_path: Path, content: str | bytes, said: str) -> 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         read_hierarchy(tmp_path / "none.csv")
+
+
+def test_a_list_of_classes_has_one_name_per_line(tmp_path: Path) -> None:
+    path = tmp_path / "classes.txt"
+    path.write_text("cat\n\n  wild dog \n", encoding="utf-8")
+    assert read_class_names(path) == ("cat", "wild dog")

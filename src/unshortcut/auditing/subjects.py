@@ -1,0 +1,118 @@
+"""Models made ready for measurements: loaded, tried out, and with a classifier."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from unshortcut.auditing.inputs import AuditImages, OptionalInputs
+from unshortcut.auditing.request import AuditRequest
+from unshortcut.data.source import Subset
+from unshortcut.errors import UsageError
+from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.settings import Settings
+from unshortcut.measuring.subjects.class_files import read_class_names
+from unshortcut.measuring.subjects.class_names import Mapped
+from unshortcut.measuring.subjects.classifier import Classifier, Kind, head, readout, run
+from unshortcut.measuring.subjects.images import stratified
+from unshortcut.measuring.subjects.models import is_run
+from unshortcut.measuring.subjects.subject import Subject
+from unshortcut.models.load import LoadedModel, from_object, load_model, with_classes
+from unshortcut.probes.features import compute_features
+from unshortcut.progress import bar
+
+FIT_IMAGES = 20_000
+"""Maximum number of images to fit a classifier on, unless `full`."""
+_MAX_UNREADABLE = 0.5
+"""Largest share of unreadable images among those to fit on."""
+_COVERED = 0.5
+"""Share of the classes of the images that a head must cover to be the classifier."""
+
+
+def load(name: str, model: Any, request: AuditRequest) -> LoadedModel:
+    """Load a model: a spec, a loaded model as it is, or a module or an object of the user."""
+    if isinstance(model, LoadedModel):
+        return model
+    if isinstance(model, str | Path) and is_run(model):
+        return load_model(model)  # a run states its own preprocessing
+    size, mean, std, crop = request.size, request.mean, request.std, request.crop
+    classes = request.classes
+    if isinstance(classes, str | Path):
+        classes = read_class_names(classes)
+    if isinstance(model, str | Path):
+        return load_model(model, size=size, mean=mean, std=std, crop=crop, classes=classes)
+    stated = {"size": size, "mean": mean, "std": std, "crop_share": crop}
+    known = {key: value for key, value in stated.items() if value is not None}
+    loaded = from_object(model, name, **known)
+    return loaded if classes is None else with_classes(loaded, classes)
+
+
+@dataclass(frozen=True)
+class SubjectFactory:
+    """Makes subjects that share images, inputs and settings."""
+
+    images: AuditImages
+    inputs: OptionalInputs
+    kind: Kind | None
+    """The requested classifier, if any."""
+    mapping: Mapped | None
+    settings: Settings
+    workers: int | None
+    console: Console
+
+    def needs_fit(self, model: LoadedModel) -> bool:
+        """Whether a classifier must be fitted on the features of the model."""
+        classes = self.images.test.classes
+        if self.kind is not None:
+            return self.kind != "head"
+        if model.logits is None or classes is None:
+            return True
+        try:
+            covered = len(self._head(model).over(classes).names)
+        except NotApplicable:
+            return True
+        except Exception:
+            return False  # the error is reported when the subject is made
+        return covered < _COVERED * len(classes)
+
+    def make(self, name: str, model: LoadedModel) -> Subject:
+        """A model with images and a classifier, after a first batch that shows that it works."""
+        side = model.preprocessing.size
+        run(model, None, np.full((2, side, side, 3), 127, np.uint8))
+        own = None if model.logits is None else self._head(model)
+        if self.kind == "head" and own is None:
+            raise UsageError(
+                f"'{name}' has no classification head; use --classifier linear or knn instead"
+            )
+        fitted = self._fit(model) if self.needs_fit(model) else None
+        return Subject(
+            name,
+            model,
+            self.images.test,
+            fitted or own,
+            self.settings,
+            self.inputs.conflict,
+            self.inputs.shifts,
+            self.inputs.hierarchy,
+            own if fitted else None,
+            self.workers,
+        )
+
+    def _head(self, model: LoadedModel) -> Classifier:
+        return head(model, self.mapping, self.settings.aggregate)
+
+    def _fit(self, model: LoadedModel) -> Classifier | None:
+        """A linear probe or kNN on features; None where there are no labels to fit it on."""
+        source, name = self.images.train, self.images.train_name
+        if source is None or source.labels is None:
+            return None
+        if not self.settings.full and len(source) > FIT_IMAGES:
+            source = Subset(source, stratified(source.labels, FIT_IMAGES, self.settings.seed))
+        with bar(self.console, f"features of {name}", unit="images") as on_progress:
+            features = compute_features(
+                model, source, most_bad=_MAX_UNREADABLE, on_progress=on_progress
+            )
+        kind: Kind = "knn" if self.kind == "knn" else "linear"
+        return readout(kind, features, source, name, self.mapping, self.settings.aggregate)
