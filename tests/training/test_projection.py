@@ -12,8 +12,9 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import create_encoder
 from unshortcut.models.heads import MLPHead
+from unshortcut.training.folder import is_run
 from unshortcut.training.pretraining import pretrain
-from unshortcut.training.projection import is_run, load_projection
+from unshortcut.training.projection import load_projection
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from unshortcut.data.naming import Data
-    from unshortcut.measuring.subjects.models import ModelLike
+    from unshortcut.models.load import ModelLike
 
     AuditModel = ModelLike | nn.Module | Any
 

@@ -11,22 +11,20 @@ from unshortcut.auditing.inputs import AuditImages, OptionalInputs
 from unshortcut.auditing.request import AuditRequest
 from unshortcut.data.source import Subset
 from unshortcut.errors import UsageError
+from unshortcut.inference.features import compute_features
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_files import read_class_names
 from unshortcut.measuring.subjects.class_names import Mapped
-from unshortcut.measuring.subjects.classifier import Classifier, Kind, head, readout, run
+from unshortcut.measuring.subjects.classifier import Classifier, Kind, fit_classifier, head, run
 from unshortcut.measuring.subjects.images import stratified
-from unshortcut.measuring.subjects.models import is_run
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, from_object, load_model, with_classes
-from unshortcut.probes.features import compute_features
 from unshortcut.progress import bar
+from unshortcut.training.folder import is_run
 
 FIT_IMAGES = 20_000
 """Maximum number of images to fit a classifier on, unless `full`."""
-_MAX_UNREADABLE = 0.5
-"""Largest share of unreadable images among those to fit on."""
 _COVERED = 0.5
 """Share of the classes of the images that a head must cover to be the classifier."""
 
@@ -112,7 +110,7 @@ class SubjectFactory:
             source = Subset(source, stratified(source.labels, FIT_IMAGES, self.settings.seed))
         with bar(self.console, f"features of {name}", unit="images") as on_progress:
             features = compute_features(
-                model, source, most_bad=_MAX_UNREADABLE, on_progress=on_progress
+                model, source, workers=self.workers, on_progress=on_progress
             )
         kind: Kind = "knn" if self.kind == "knn" else "linear"
-        return readout(kind, features, source, name, self.mapping, self.settings.aggregate)
+        return fit_classifier(kind, features, source, name, self.mapping, self.settings.aggregate)

@@ -28,7 +28,7 @@ from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
 from unshortcut.spaces.loading import has_spaces, load_spaces
 from unshortcut.spaces.subsets import select_spaces
-from unshortcut.training.projection import is_run
+from unshortcut.training.folder import is_run
 
 Places = NDArray[np.int64]
 

@@ -27,8 +27,8 @@ from unshortcut.progress import OnProgress, bar
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import ViewSettings
 from unshortcut.result import public_name
-from unshortcut.training.folder import RunFolder
-from unshortcut.training.projection import is_run, load_projection
+from unshortcut.training.folder import RunFolder, is_run
+from unshortcut.training.projection import load_projection
 from unshortcut.views.plan import ViewPlan
 
 Space = Literal["features", "embedding"]

@@ -5,9 +5,9 @@ from .card import Card as Card
 from .card import load_encoder as load_encoder
 from .card import save_encoder as save_encoder
 from .color_split import ColorSplit as ColorSplit
+from .embedding import embed as embed
 from .encoder import Encoder as Encoder
 from .encoder import EncoderSettings as EncoderSettings
-from .embedding import embed as embed
 from .encoder import create_encoder as create_encoder
 from .heads import MLPHead as MLPHead
 from .heads import SpaceHeads as SpaceHeads

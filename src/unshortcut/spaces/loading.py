@@ -20,9 +20,9 @@ from unshortcut.models.hidden_layers import HiddenLayerSettings, WithHiddenLayer
 from unshortcut.models.load import LoadedModel, ModelLike, as_model, from_module
 from unshortcut.recipes.load import load_recipe
 from unshortcut.spaces.subsets import ordered, required_spaces
-from unshortcut.training.folder import RunFolder
+from unshortcut.training.folder import RunFolder, is_run
 from unshortcut.training.pretraining import card_of
-from unshortcut.training.projection import is_run, load_method
+from unshortcut.training.projection import load_method
 
 
 def load_spaces(run: str | Path, names: Sequence[str] | None = None) -> LoadedModel:

@@ -107,3 +107,8 @@ class RunFolder:
     def read_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = json.loads(self.metadata.read_text(encoding="utf-8"))
         return metadata
+
+
+def is_run(spec: str | Path) -> bool:
+    """Whether a model spec is a run folder, finished or not."""
+    return RunFolder(Path(spec)).recipe.is_file()

@@ -13,13 +13,8 @@ from unshortcut.recipes.load import load_recipe
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.fit import preprocessing
-from unshortcut.training.folder import RunFolder
+from unshortcut.training.folder import RunFolder, is_run
 from unshortcut.training.pretraining import build_method
-
-
-def is_run(spec: str | Path) -> bool:
-    """Whether a model spec is a run folder, finished or not."""
-    return RunFolder(Path(spec)).recipe.is_file()
 
 
 def load_projection(run: str | Path) -> LoadedModel:
