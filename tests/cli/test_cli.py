@@ -68,7 +68,7 @@ def test_a_usage_error_is_one_sentence_and_status_2(
     monkeypatch.chdir(tmp_path)
     assert call(*words) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: ") and message in said
+    assert said.splitlines()[-1].startswith("error: ") and message in said
     assert "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
 

@@ -61,12 +61,6 @@ StdOption = Annotated[
     str | None,
     typer.Option("--std", metavar="R,G,B", help="Standard deviation, where no card states it."),
 ]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", min=1, help="Number of workers that decode images. [default: one per core]"
-    ),
-]
 
 
 _NOT_SHOWN = ("json", "out", "only", "require")
