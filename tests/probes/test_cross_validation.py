@@ -5,6 +5,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 from unshortcut.errors import UsageError
 from unshortcut.probes import cross_validation
@@ -39,9 +40,22 @@ def test_every_image_is_held_out_once_a_repeat_and_classes_are_spread_evenly() -
     assert (folds != stratified_folds(labels, repeats=4, seed=2)).any()
 
 
-def test_four_images_are_left_out_one_by_one() -> None:
-    folds = stratified_folds(np.array([0, 0, 1, 1]), repeats=2)
+def test_folds_have_the_class_counts_of_scikit_learns() -> None:
+    labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [23, 9, 6]))
+    (folds,) = stratified_folds(labels, repeats=1)
+    splits = StratifiedKFold(5, shuffle=True, random_state=0).split(labels, labels)
+    theirs = np.array([np.bincount(labels[held], minlength=3) for _, held in splits])
+    ours = np.array([np.bincount(labels[folds == fold], minlength=3) for fold in range(5)])
+    np.testing.assert_array_equal(np.sort(ours, axis=0), np.sort(theirs, axis=0))
+    assert sorted(ours.sum(1)) == sorted(theirs.sum(1))
+
+
+def test_four_images_which_scikit_learn_refuses_are_left_out_one_by_one() -> None:
+    labels = np.array([0, 0, 1, 1])
+    folds = stratified_folds(labels, repeats=2)
     assert all(sorted(row) == [0, 1, 2, 3] for row in folds)
+    with pytest.raises(ValueError, match="cannot be greater than the number of members"):
+        next(StratifiedKFold(4).split(labels, labels))
 
 
 @pytest.mark.parametrize(("count", "dim", "signal"), [(90, 10, 0.35), (40, 150, 0.15)])

@@ -7,7 +7,8 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from unshortcut.cli.options import DataOption, JsonOption, WorkersOption
+from unshortcut.cli._probe_options import WorkersOption
+from unshortcut.cli.options import DataOption, JsonOption
 
 GROUP = "Evaluate"
 

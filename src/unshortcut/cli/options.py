@@ -52,12 +52,6 @@ StdOption = Annotated[
     str | None,
     typer.Option("--std", metavar="R,G,B", help=f"Standard deviation of the channels, {_UNSTATED}"),
 ]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", min=1, help="Number of workers that decode images. [default: one per core]"
-    ),
-]
 
 
 class Preprocessing(TypedDict):

@@ -1,11 +1,18 @@
 """`unshortcut probe`."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from unshortcut.cli._probe_options import (
+    OnOption,
+    ProbeSetOption,
+    SeedsOption,
+    WorkersOption,
+    probe_settings,
+)
 from unshortcut.cli.options import (
     DataOption,
     JsonOption,
@@ -13,7 +20,6 @@ from unshortcut.cli.options import (
     ModelArgument,
     SizeOption,
     StdOption,
-    WorkersOption,
     preprocessing,
 )
 
@@ -34,15 +40,7 @@ def command(
             "quarter turns an image was rotated; needs no labels).",
         ),
     ] = "linear",
-    on: Annotated[
-        list[str],
-        typer.Option(
-            "--on",
-            metavar="DATA",
-            help="Test on this data set, e.g. shapes@conflict. May be given several times. "
-            "[default: the test or val split of --data]",
-        ),
-    ] = [],
+    on: OnOption = [],
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -51,13 +49,8 @@ def command(
             "mae, instead of solving for it.",
         ),
     ] = None,
-    sets: Annotated[
-        list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting of the probe."),
-    ] = [],
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="Number of random seeds.")
-    ] = None,
+    sets: ProbeSetOption = [],
+    seeds: SeedsOption = None,
     spaces: Annotated[
         str | None,
         typer.Option(
@@ -79,7 +72,6 @@ def command(
     """
     typer.echo(f"Running a {kind} probe of {model} on {data}.", err=True)
     from unshortcut.models.load import load_model
-    from unshortcut.plain_yaml import parse_set
     from unshortcut.probes.run import probe
     from unshortcut.result import write_result
 
@@ -92,10 +84,7 @@ def command(
 
         chosen = select_spaces(load_with_spaces(model), spaces.split(","))
         loaded = replace(chosen, preprocessing=loaded.preprocessing)
-    given: dict[str, Any] = {"protocol": protocol, "seeds": seeds}
-    settings = {key: value for key, value in given.items() if value is not None}
-    for change in sets:
-        settings |= parse_set(change)
+    settings = probe_settings(sets, protocol=protocol, seeds=seeds)
     result = probe(loaded, data, kind, tests=on, workers=workers, **settings)
     Console().print(_table(result, f"{kind} probe of {loaded.name}"))
     if result.chosen:

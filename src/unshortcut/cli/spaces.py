@@ -8,7 +8,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import DataOption, JsonOption, WorkersOption
+from unshortcut.cli._probe_options import (
+    OnOption,
+    ProbeSetOption,
+    SeedsOption,
+    WorkersOption,
+    probe_settings,
+)
+from unshortcut.cli.options import DataOption, JsonOption
 
 GROUP = "Evaluate"
 
@@ -25,15 +32,7 @@ def command(
         ),
     ],
     data: DataOption,
-    on: Annotated[
-        list[str],
-        typer.Option(
-            "--on",
-            metavar="DATA",
-            help="Test on this data set, e.g. shapes@rotated. May be given several times. "
-            "[default: the test or val split of --data]",
-        ),
-    ] = [],
+    on: OnOption = [],
     kind: Annotated[
         str, typer.Option("--kind", help="linear, knn, rotation, fewshot, or another probe.")
     ] = "linear",
@@ -46,13 +45,8 @@ def command(
             "to four spaces; for more spaces, each alone, the first with each other, and all.",
         ),
     ] = "each",
-    sets: Annotated[
-        list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the probe."),
-    ] = [],
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="Number of random seeds.")
-    ] = None,
+    sets: ProbeSetOption = [],
+    seeds: SeedsOption = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -70,7 +64,6 @@ def command(
     """
     typer.echo(f"Running a {kind} probe on subsets of the spaces of {model} on {data}.", err=True)
     from unshortcut.errors import UsageError
-    from unshortcut.plain_yaml import parse_set
     from unshortcut.probes.prepare import prepare_probe
     from unshortcut.result import RESULT_FILE, write_result
     from unshortcut.spaces.loading import load_with_spaces
@@ -79,9 +72,7 @@ def command(
 
     if out.is_file():
         raise UsageError(f"'{out}' is a file; --out must be a folder")
-    settings: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
-    for change in sets:
-        settings |= parse_set(change)
+    settings = probe_settings(sets, seeds=seeds)
     loaded = load_with_spaces(model)
     problem = prepare_probe(loaded, data, tests=on, needs_labels=False).label_problem
     scores = probe_spaces(

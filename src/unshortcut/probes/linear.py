@@ -1,4 +1,4 @@
-"""Linear probe on cached features: a grid of learning rates and weight decays, solved exactly.
+"""Linear probe on cached features: a grid of learning rates and weight decays, solved together.
 
 The papers train a linear classifier with SGD for 100 epochs and search over learning rates and
 weight decays. The problem is convex, so these settings only determine how far the classifier moves
@@ -6,7 +6,7 @@ from its initialization. SGD with learning rate lr, momentum m and a step schedu
 gradient flow for a time T = lr / (1 - m) * (number of steps, each weighted by its decay factor),
 and stopping the gradient flow at time T is close to penalizing the squared distance from the
 initialization with weight 1 / T (Ali et al. 2020). The setting (lr, wd) therefore stands for the
-exact minimum of
+minimum of
 
     cross-entropy + wd / 2 |w|^2 + 1 / (2 T(lr)) |w - w_0|^2,     w_0 ~ N(0, 0.01^2) by seed.
 
@@ -39,7 +39,7 @@ LRS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 WEIGHT_DECAYS = (0.0, 1e-5)
 """Default weight decays, to be multiplied by the total variance of the features."""
 TOLERANCE = 1e-4
-"""Approximate excess of a solution's objective over the minimum, in nats."""
+"""The solver stops when it predicts a smaller decrease of the objective than this, in nats."""
 MAX_ITERATIONS = 200
 MAX_WEIGHTS = 2**23
 """Number of weights to solve for at once; the solver needs about 20 times their memory."""

@@ -111,7 +111,7 @@ class Problem:
 def solve(
     problem: Problem, energy: Tensor, start: Tensor, *, tolerance: float, max_iterations: int
 ) -> Tensor:
-    """Weights (H, K, A) with objectives within about `tolerance` of their minima.
+    """Weights (H, K, A) that nearly minimize the objectives.
 
     L-BFGS runs on all classifiers in parallel, each with its own memory and line search. A
     classifier is done when the decrease that its quadratic model predicts is below `tolerance`, in

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from rich.console import Console
+from scipy import stats
 
 from unshortcut.arrays import ImageArray
 from unshortcut.data.naming import Data
@@ -242,8 +243,7 @@ def shares_of(contributions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def entropy_bits(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Entropies (...) of distributions (..., S) in bits."""
-    logarithm = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.asarray(-(shares * logarithm).sum(axis=-1)) + 0.0  # no -0
+    return np.asarray(stats.entropy(shares, base=2, axis=-1))
 
 
 def _summary(spaces: Sequence[str], shares: NDArray[np.float64]) -> dict[str, Any]:

@@ -59,19 +59,19 @@ class RelianceBars:
     def of(cls, test: "Reliance") -> "RelianceBars":
         per_class = test.per_class
         entropies = test.class_entropies
-        seen = np.flatnonzero(~np.isnan(entropies))
+        shown = np.flatnonzero(~np.isnan(entropies))
         note = ""
-        if len(seen) > _MAX_CLASSES:
-            ranked = seen[np.argsort(entropies[seen], kind="stable")]
+        if len(shown) > _MAX_CLASSES:
+            ranked = shown[np.argsort(entropies[shown], kind="stable")]
             half = _MAX_CLASSES // 2
             note = (
-                f"{_MAX_CLASSES} of {len(seen)} classes: "
+                f"{_MAX_CLASSES} of {len(shown)} classes: "
                 f"the {half} with the lowest entropy, then the {half} with the highest"
             )
-            seen = np.concatenate([ranked[:half], ranked[-half:]])
-        names = ["all images", *(_shortened(test.classes[label]) for label in seen.tolist())]
-        shares = np.concatenate([test.overall[None], per_class[seen]])
-        return cls(names, shares, np.concatenate([[test.entropy], entropies[seen]]), note)
+            shown = np.concatenate([ranked[:half], ranked[-half:]])
+        names = ["all images", *(_shortened(test.classes[label]) for label in shown.tolist())]
+        shares = np.concatenate([test.overall[None], per_class[shown]])
+        return cls(names, shares, np.concatenate([[test.entropy], entropies[shown]]), note)
 
 
 def _draw_bars(axes: Axes, name: str, test: "Reliance", bars: RelianceBars) -> None:

@@ -1,4 +1,4 @@
-"""`--kind linear`: a linear classifier, solved exactly over a grid or trained as in a paper."""
+"""`--kind linear`: a linear classifier, solved for over a grid or trained as in a paper."""
 
 import statistics
 from collections.abc import Mapping, Sequence
