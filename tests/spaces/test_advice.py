@@ -180,5 +180,5 @@ def test_what_cannot_be_advised_on_is_said(looc: Path, tmp_path: Path) -> None:
     moco = small_run("moco-v2-shapes", tmp_path / "moco", SETS).folder
     with pytest.raises(UsageError, match="has no spaces"):
         advise(moco, IMAGES, out=None)
-    with pytest.raises(UsageError, match="is no run"):
+    with pytest.raises(UsageError, match="is not a run"):
         advise("timm:resnet18@random", IMAGES, out=None)
