@@ -5,13 +5,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 import yaml
 from PIL import Image
 
 from tests.small import TINY_RECIPE
+from unshortcut.cli import main as cli
 from unshortcut.cli.main import main
+from unshortcut.cli.renamed import FLAGS
 from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
@@ -109,6 +113,17 @@ def test_an_old_name_is_answered_with_the_new_one(
 ) -> None:
     assert call(*words) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [(command, old, new) for command, flags in FLAGS.items() for old, new in flags.items()],
+)
+def test_a_renamed_flag_exists_under_its_new_name_only(command: str, old: str, new: str) -> None:
+    cli._add_commands()
+    group: Any = typer.main.get_command(cli.app)
+    known = {flag for parameter in group.commands[command].params for flag in parameter.opts}
+    assert new in known and old not in known
 
 
 def test_an_unknown_recipe_is_answered_with_the_nearest_five(

@@ -15,6 +15,7 @@ import pytest
 import typer
 from PIL import Image
 
+import unshortcut.training
 from tests.docs.markdown import ROOT, Block
 from unshortcut import discovery
 from unshortcut.cli import main as cli
@@ -124,8 +125,10 @@ def workspace(folder: Path) -> Iterator[Workspace]:
         target = "unshortcut.training.pretraining.pretrain"
         pretrain = importlib.import_module(target.rpartition(".")[0]).pretrain
         monkeypatch.setattr(target, with_small_settings(pretrain))
+        _forget_lazy("pretrain")
         _write_data(folder)
         yield Workspace(folder, monkeypatch)
+    _forget_lazy("pretrain")
     for name in set(sys.modules) - modules:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
             _forget(name)
@@ -139,6 +142,12 @@ def with_small_settings(pretrain: Callable[..., Any]) -> Callable[..., Any]:
         return pretrain(*arguments, sets=[*sets, *SMALL], **options)
 
     return small
+
+
+def _forget_lazy(name: str) -> None:
+    """Let lazy packages look a name up again, which they keep after its first use."""
+    for package in (unshortcut, unshortcut.training):
+        vars(package).pop(name, None)
 
 
 def _forget(module: str) -> None:

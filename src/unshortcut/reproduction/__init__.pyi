@@ -3,7 +3,6 @@ from .claim import Claim as Claim
 from .claim import MeasureColumn as MeasureColumn
 from .claim import Variant as Variant
 from .claim import all_claims as all_claims
-from .claim import paper_metrics as paper_metrics
 from .claim import setting as setting
 from .effects import Effect as Effect
 from .effects import EffectResult as EffectResult

@@ -7,7 +7,6 @@ Claims with equal trainings share them.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from unshortcut.errors import UsageError, unknown
 from unshortcut.recipes.load import AnyRecipe
@@ -58,9 +57,9 @@ class RecipeComparison(Claim):
     (`looc-color:color`), it means that space of the same training.
     """
 
-    recipes: ClassVar[Mapping[Scale, str]] = MOCO
-    x: ClassVar[str] = "method"
-    measures: ClassVar[tuple[Measure, ...]] = MEASURES
+    recipes = MOCO
+    x = "method"
+    measures = MEASURES
 
     def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
         row, _, _ = variant.values["method"].partition(":")

@@ -5,9 +5,10 @@ NSN is Ge et al., Robust Contrastive Learning Using Negative Samples with Dimini
 """
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from unshortcut.errors import UsageError
-from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, paper_metrics, setting
+from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, paper_metrics, setting
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.linear_probe import LinearProbeMeasure
 from unshortcut.reproduction.measures.tasks import TransferMeasure
@@ -47,6 +48,24 @@ PATCH_NOTE = (
 )
 
 
+class NegativesClaim(Claim):
+    """A claim on MoCo-v2 with patch negatives, unless it names other recipes."""
+
+    recipes = MOCO
+    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
+    measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
+    in_paper: ClassVar[tuple[str, ...]] = tuple(_PAPER_KEYS)
+    """Measures that are shown next to those of the paper."""
+
+    def paper_recipe(self, values: Mapping[str, str]) -> str | None:
+        """The recipe of the row of the paper that a variant is compared with."""
+        return None
+
+    def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
+        recipe = self.paper_recipe(values)
+        return {} if recipe is None else printed(recipe, *self.in_paper)
+
+
 def alphas(*values: float) -> Axis:
     """The axis of alpha; 0 means no patch negatives."""
     return setting("alpha", ALPHA, values)
@@ -57,11 +76,10 @@ def patch_alpha(values: Mapping[str, str]) -> str:
     return "2" if float(values["alpha"]) in PATCH_ALPHA.values() else values["alpha"]
 
 
-def printed(recipe: str | None, *measures: str) -> dict[str, float]:
-    """The metrics that the paper prints for a recipe: these measures, or all columns."""
-    metrics = {} if recipe is None else paper_metrics(recipe)
-    keys = {measure: _PAPER_KEYS[measure] for measure in measures or _PAPER_KEYS}
-    return {measure: metrics[key] for measure, key in keys.items() if key in metrics}
+def printed(recipe: str, *measures: str) -> dict[str, float]:
+    """The metrics that the paper prints for a recipe, by measure."""
+    metrics, keys = paper_metrics(recipe), {name: _PAPER_KEYS[name] for name in measures}
+    return {name: metrics[key] for name, key in keys.items() if key in metrics}
 
 
 def patch_bounds(patch_range: str) -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """Add-one views are worse than leave-one-out views (LooC, table E.1)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
 from unshortcut.reproduction.claims._looc import SMALL_NOTE, TEST, RecipeComparison, methods
@@ -11,17 +10,15 @@ from unshortcut.reproduction.effects import Effect, difference
 class LoocAddOne(RecipeComparison):
     """A space for color or for rotation, with both kinds of views for its key, and MoCo."""
 
-    name: ClassVar[str] = "looc-add-one"
-    summary: ClassVar[str] = (
-        "views that add one augmentation teach less than views that leave one out"
-    )
-    where: ClassVar[str] = "leave-one-out contrastive learning, table E.1"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = (
+    name = "looc-add-one"
+    summary = "views that add one augmentation teach less than views that leave one out"
+    where = "leave-one-out contrastive learning, table E.1"
+    columns = (
         TEST,
         MeasureColumn("rotation", "rotation"),
         MeasureColumn("color", "color"),
     )
-    notes: ClassVar[tuple[str, ...]] = (
+    notes = (
         SMALL_NOTE,
         "Add-one does not use the other keys as negatives, because they lack the same augmentation "
         "as its query, so the two strategies differ in that too.",

@@ -1,9 +1,8 @@
 """Color jitter hurts a task that needs color, and LooC's color space keeps it (LooC, section 4)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claim import Axis, Scale, Variant
 from unshortcut.reproduction.claims._looc import (
     COLOR,
     MEASURES,
@@ -13,7 +12,6 @@ from unshortcut.reproduction.claims._looc import (
     methods,
 )
 from unshortcut.reproduction.effects import EQUAL, Effect, WonBack, difference, not_worse
-from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.spaces import SpacesMeasure
 
 _MOCO = "method=moco"
@@ -26,14 +24,12 @@ _SPACE = f"{_LOOC}:color"
 class LoocColor(RecipeComparison):
     """MoCo with and without jitter, and the backbone and spaces of LooC with a space for color."""
 
-    name: ClassVar[str] = "looc-color"
-    summary: ClassVar[str] = (
-        "color jitter removes color from MoCo's features; LooC's color space keeps it"
-    )
-    where: ClassVar[str] = "leave-one-out contrastive learning, table 2"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = (COLOR, TEST)
-    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, SpacesMeasure())
-    notes: ClassVar[tuple[str, ...]] = (
+    name = "looc-color"
+    summary = "color jitter removes color from MoCo's features; LooC's color space keeps it"
+    where = "leave-one-out contrastive learning, table 2"
+    columns = (COLOR, TEST)
+    measures = (*MEASURES, SpacesMeasure())
+    notes = (
         SMALL_NOTE,
         "Color is the hue of the object, a label of shapes. The paper has no task that is only "
         "about color; ours stands next to iNat-1k, where it finds color preserved. A space is the "

@@ -1,9 +1,8 @@
 """Rotation as an augmentation removes rotation from MoCo's features, not from LooC's (table 1)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claim import Axis, Scale, Variant
 from unshortcut.reproduction.claims._looc import (
     ROTATION,
     SMALL_NOTE,
@@ -22,13 +21,11 @@ _LOOC = "method=looc-rotation"
 class LoocRotation(RecipeComparison):
     """MoCo without rotation, with it, with the same angle for both views; and LooC."""
 
-    name: ClassVar[str] = "looc-rotation"
-    summary: ClassVar[str] = (
-        "augmenting with rotation costs MoCo its accuracy on rotation; LooC keeps it"
-    )
-    where: ClassVar[str] = "leave-one-out contrastive learning, table 1"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = (ROTATION, TEST)
-    notes: ClassVar[tuple[str, ...]] = (
+    name = "looc-rotation"
+    summary = "augmenting with rotation costs MoCo its accuracy on rotation; LooC keeps it"
+    where = "leave-one-out contrastive learning, table 1"
+    columns = (ROTATION, TEST)
+    notes = (
         SMALL_NOTE,
         "Rotation: which of four multiples of 90 degrees an image was rotated by; chance is 25 %. "
         f"LooC keeps the accuracy of MoCo if the interval lies above -{EQUAL:g} points.",

@@ -15,7 +15,6 @@ from unshortcut.reproduction.claims._looc import (
     TEST,
 )
 from unshortcut.reproduction.effects import Effect, Peak, difference
-from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.spaces import ALL, SpacesMeasure, of_subset, subset_name
 from unshortcut.spaces.subsets import subsets_of
 
@@ -44,23 +43,23 @@ _BETTER: Mapping[str, tuple[tuple[str, str], ...]] = {
 class LoocSpaces(Claim):
     """One training of LooC++ per seed, probed on every subset of its spaces."""
 
-    name: ClassVar[str] = "looc-spaces"
-    summary: ClassVar[str] = "tasks differ in the spaces of LooC++ that suit them"
-    where: ClassVar[str] = "leave-one-out contrastive learning, table 5"
+    name = "looc-spaces"
+    summary = "tasks differ in the spaces of LooC++ that suit them"
+    where = "leave-one-out contrastive learning, table 5"
     recipes: ClassVar[Mapping[Scale, str]] = {
         "small": "looc-pp-color-rotation-shapes",
         "paper": "looc-pp-color-rotation-texture-imagenet100",
     }
-    x: ClassVar[str] = "spaces"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = (
+    x = "spaces"
+    columns = (
         TEST,
         MeasureColumn("conflict", "conflict, shape"),
         COLOR,
         ROTATION,
         MeasureColumn("position", "position"),
     )
-    measures: ClassVar[tuple[Measure, ...]] = (SpacesMeasure(),)
-    notes: ClassVar[tuple[str, ...]] = (
+    measures = (SpacesMeasure(),)
+    notes = (
         SMALL_NOTE,
         "All variants are one training, probed on different spaces; the best of them is chosen "
         "after the fact. The paper's `all` also has a space for texture; color stands next to "

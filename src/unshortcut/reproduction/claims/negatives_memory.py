@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, setting
+from unshortcut.reproduction.claim import Axis, Scale, Variant, setting
 from unshortcut.reproduction.claims._negatives import (
-    ACCURACIES,
     ALPHA_NOTE,
-    COLUMNS,
-    MOCO,
     PATCH_ALPHA,
+    NegativesClaim,
     alphas,
     patch_alpha,
     printed,
@@ -24,7 +21,6 @@ from unshortcut.reproduction.effects import (
     PaperMetrics,
     difference,
 )
-from unshortcut.reproduction.measure import Measure
 
 _TABLE_1 = {
     ("8192", "0"): "moco-v2-k8192-imagenet100",
@@ -61,17 +57,14 @@ class _WhereLargeHelps:
         return replace(found, verdict=found.verdict + idle)
 
 
-class NegativesMemory(Claim):
+class NegativesMemory(NegativesClaim):
     """Memory banks of several sizes, with and without patch negatives."""
 
-    name: ClassVar[str] = "negatives-memory"
-    summary: ClassVar[str] = "a small memory bank with patch negatives matches a large one without"
-    where: ClassVar[str] = "non-semantic negatives, figures 4 and 5, table 1"
-    recipes: ClassVar[Mapping[Scale, str]] = MOCO
-    x: ClassVar[str] = "queue"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
-    measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
-    notes: ClassVar[tuple[str, ...]] = (
+    name = "negatives-memory"
+    summary = "a small memory bank with patch negatives matches a large one without"
+    where = "non-semantic negatives, figures 4 and 5, table 1"
+    x = "queue"
+    notes = (
         ALPHA_NOTE,
         f"A bank matches another if the interval of the difference lies above -{EQUAL:g} points. "
         "The paper prints numbers for two sizes; our difference stands next to that between 8192 "
@@ -83,8 +76,8 @@ class NegativesMemory(Claim):
             0, PATCH_ALPHA[scale]
         )
 
-    def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        return printed(_TABLE_1.get((values["queue"], patch_alpha(values))))
+    def paper_recipe(self, values: Mapping[str, str]) -> str | None:
+        return _TABLE_1.get((values["queue"], patch_alpha(values)))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         sizes = sorted({int(variant.values["queue"]) for variant in variants})
@@ -97,7 +90,7 @@ class NegativesMemory(Claim):
         if small == large:
             return found
         few, many = with_patches.format(small), without.format(large)
-        theirs = [printed(_TABLE_1[row])["test"] for row in (("8192", "2"), ("16384", "0"))]
+        theirs = [printed(_TABLE_1[row], "test")["test"] for row in (("8192", "2"), ("16384", "0"))]
         helps = difference("test", many, without.format(small), 1)
         matches = LinearContrast(
             f"{few} - {many}",

@@ -1,22 +1,17 @@
 """Patch negatives close the color shortcut that is open without color jitter (NSN, table 3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from unshortcut.errors import unknown
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claim import Axis, Scale, Variant
 from unshortcut.reproduction.claims._negatives import (
-    ACCURACIES,
     ALPHA_NOTE,
-    COLUMNS,
-    MOCO,
     PATCH_ALPHA,
+    NegativesClaim,
     alphas,
     patch_alpha,
-    printed,
 )
 from unshortcut.reproduction.effects import Effect, WonBack, difference
-from unshortcut.reproduction.measure import Measure
 
 _TABLES_1_AND_3 = {
     ("yes", "0"): "moco-v2-imagenet100",
@@ -30,17 +25,15 @@ _SHAPE = ("shape_bias", "sketch", "silhouette")
 _CHANGES = {"yes": (), "no": ("views.augmentations.color_jitter.p=0",)}
 
 
-class NegativesNoJitter(Claim):
+class NegativesNoJitter(NegativesClaim):
     """With and without color jitter, with and without patch negatives."""
 
-    name: ClassVar[str] = "negatives-no-jitter"
-    summary: ClassVar[str] = "patch negatives win back most of what is lost without color jitter"
-    where: ClassVar[str] = "non-semantic negatives, table 3"
-    recipes: ClassVar[Mapping[Scale, str]] = MOCO
-    x: ClassVar[str] = "jitter"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
-    measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
-    notes: ClassVar[tuple[str, ...]] = (
+    name = "negatives-no-jitter"
+    summary = "patch negatives win back most of what is lost without color jitter"
+    where = "non-semantic negatives, table 3"
+    x = "jitter"
+    in_paper = ("test",)
+    notes = (
         ALPHA_NOTE,
         "Won back: more than half of what alpha 0 loses without jitter; 80 % in the paper.",
     )
@@ -48,8 +41,8 @@ class NegativesNoJitter(Claim):
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
         return Axis("jitter", tuple(_CHANGES), _jitter), alphas(0, PATCH_ALPHA[scale])
 
-    def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        return printed(_TABLES_1_AND_3.get((values["jitter"], patch_alpha(values))), "test")
+    def paper_recipe(self, values: Mapping[str, str]) -> str | None:
+        return _TABLES_1_AND_3.get((values["jitter"], patch_alpha(values)))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         full, lost = "jitter=yes alpha=0", "jitter=no alpha=0"

@@ -2,21 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import ClassVar
 
 from unshortcut.errors import unknown
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claim import Axis, Scale, Variant
 from unshortcut.reproduction.claims._negatives import (
-    ACCURACIES,
-    COLUMNS,
-    MOCO,
     PATCH_NOTE,
     USUAL_PATCH,
+    NegativesClaim,
     patch_changes,
-    printed,
 )
 from unshortcut.reproduction.effects import Effect, difference
-from unshortcut.reproduction.measure import Measure
 
 _SMALL = "8-28"
 _KEYS = {"none": (), "horizontal": ("flip",), "vertical": ("flip", "vertical_flip"),
@@ -31,17 +26,15 @@ _TABLE_6 = {
 """The recipe of a cell by patch size and flips."""
 
 
-class NegativesPatchFlips(Claim):
+class NegativesPatchFlips(NegativesClaim):
     """Small and usual patches with more and more flips and rotations."""
 
-    name: ClassVar[str] = "negatives-patch-flips"
-    summary: ClassVar[str] = "flipping single patches costs accuracy, unless they are small"
-    where: ClassVar[str] = "non-semantic negatives, table 6"
-    recipes: ClassVar[Mapping[Scale, str]] = MOCO
-    x: ClassVar[str] = "flips"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
-    measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
-    notes: ClassVar[tuple[str, ...]] = (
+    name = "negatives-patch-flips"
+    summary = "flipping single patches costs accuracy, unless they are small"
+    where = "non-semantic negatives, table 6"
+    x = "flips"
+    in_paper = ("test",)
+    notes = (
         PATCH_NOTE,
         "Each column adds a change to the previous one.",
     )
@@ -50,8 +43,8 @@ class NegativesPatchFlips(Claim):
         sizes = Axis("patch", (_SMALL, USUAL_PATCH), partial(patch_changes, scale=scale))
         return sizes, Axis("flips", tuple(_KEYS), _flips)
 
-    def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        return printed(_TABLE_6.get((values["patch"], values["flips"])), "test")
+    def paper_recipe(self, values: Mapping[str, str]) -> str | None:
+        return _TABLE_6.get((values["patch"], values["flips"]))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         return [

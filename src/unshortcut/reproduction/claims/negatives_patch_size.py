@@ -3,22 +3,17 @@
 import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claim import Axis, Scale, Variant
 from unshortcut.reproduction.claims._negatives import (
-    ACCURACIES,
     ALPHA,
-    COLUMNS,
-    MOCO,
     PATCH_NOTE,
     USUAL_PATCH,
+    NegativesClaim,
     patch_bounds,
     patch_changes,
-    printed,
 )
 from unshortcut.reproduction.effects import Effect, difference, slope
-from unshortcut.reproduction.measure import Measure
 
 _NONE = "none"
 _ROWS = {
@@ -30,19 +25,15 @@ _ROWS = {
 _RANGES = ("8-28", "16-28", USUAL_PATCH, "28-72", "28-112", "72-112")
 
 
-class NegativesPatchSize(Claim):
+class NegativesPatchSize(NegativesClaim):
     """Several ranges of the patch size, and no patch negatives for comparison."""
 
-    name: ClassVar[str] = "negatives-patch-size"
-    summary: ClassVar[str] = (
-        "very small and very large patches cost accuracy; large ones suit sketches"
-    )
-    where: ClassVar[str] = "non-semantic negatives, figure 11"
-    recipes: ClassVar[Mapping[Scale, str]] = MOCO
-    x: ClassVar[str] = "patch"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
-    measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
-    notes: ClassVar[tuple[str, ...]] = (
+    name = "negatives-patch-size"
+    summary = "very small and very large patches cost accuracy; large ones suit sketches"
+    where = "non-semantic negatives, figure 11"
+    x = "patch"
+    in_paper = ("test", "sketch")
+    notes = (
         PATCH_NOTE,
         "The paper prints neither the ranges nor the numbers of figure 11, only two in table 6; "
         "the other ranges are our choice. It finds that both large and small patches cost accuracy "
@@ -52,8 +43,8 @@ class NegativesPatchSize(Claim):
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
         return (Axis("patch", (_NONE, *_RANGES), partial(_changes, scale=scale)),)
 
-    def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
-        return printed(_ROWS.get(values["patch"]), "test", "sketch")
+    def paper_recipe(self, values: Mapping[str, str]) -> str | None:
+        return _ROWS.get(values["patch"])
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         ranges = {v.label: v.values["patch"] for v in variants if v.values["patch"] != _NONE}

@@ -1,12 +1,10 @@
 """Patch negatives make images dissimilar to their tiles and textures (NSN, figures 3 and 13)."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant
-from unshortcut.reproduction.claims._negatives import MOCO, alphas
+from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claims._negatives import NegativesClaim, alphas
 from unshortcut.reproduction.effects import Effect, Sign, difference, slope
-from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.similarity import SimilarityMeasure
 
 _PRINTED: Mapping[str, Mapping[str, float]] = {
@@ -31,25 +29,22 @@ _TITLES = {
 }
 
 
-class NegativesSimilarity(Claim):
+class NegativesSimilarity(NegativesClaim):
     """The trainings of `negatives-alpha`, by the cosine similarities of pairs of images."""
 
-    name: ClassVar[str] = "negatives-similarity"
-    summary: ClassVar[str] = (
-        "with alpha, images become dissimilar to their patch tiles and to their textures"
-    )
-    where: ClassVar[str] = "non-semantic negatives, figures 3 and 13"
-    recipes: ClassVar[Mapping[Scale, str]] = MOCO
-    x: ClassVar[str] = "alpha"
-    columns: ClassVar[tuple[MeasureColumn, ...]] = (
+    name = "negatives-similarity"
+    summary = "with alpha, images become dissimilar to their patch tiles and to their textures"
+    where = "non-semantic negatives, figures 3 and 13"
+    x = "alpha"
+    columns = (
         *(MeasureColumn(kind, title, title, digits=3) for kind, title in _TITLES.items()),
         *(
             MeasureColumn(f"features_{kind}", f"{title}, features", digits=3)
             for kind, title in _TITLES.items()
         ),
     )
-    measures: ClassVar[tuple[Measure, ...]] = (SimilarityMeasure(),)
-    notes: ClassVar[tuple[str, ...]] = (
+    measures = (SimilarityMeasure(),)
+    notes = (
         "Mean cosine similarities to the query, of embeddings (encoder and head, on which the loss "
         "is computed) and of features (encoder). Nothing is predicted for features and for other "
         "images.",
