@@ -151,7 +151,7 @@ def changed(weights: Mapping[str, Tensor], **new: Tensor | None) -> dict[str, Te
 
 def test_what_is_wrong_with_a_file_is_said(weights: dict[str, Tensor], tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
-    with pytest.raises(UsageError, match="the AdaIN weights file .* does not exist"):
+    with pytest.raises(UsageError, match=r"the AdaIN weights file .* does not exist"):
         load_adain(path)
     save_file(changed(weights, decoder__14__bias=None), path)
     with pytest.raises(UsageError, match=r"has no tensor 'decoder\.14\.bias'"):

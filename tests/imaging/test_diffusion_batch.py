@@ -82,7 +82,11 @@ def test_an_accelerator_gives_the_same() -> None:
     [
         (torch.zeros(3, 4), {}, "images must be uint8 or floating point of shape"),
         (torch.zeros(3, 4, 4, dtype=torch.int64), {}, "not torch.int64"),
-        (torch.zeros(2, 3, 4, 4), {"iterations": torch.tensor([1, 2, 3])}, "a tensor of 2 integers"),
+        (
+            torch.zeros(2, 3, 4, 4),
+            {"iterations": torch.tensor([1, 2, 3])},
+            "tensor of 2 integers",
+        ),
         (torch.zeros(2, 3, 4, 4), {"iterations": torch.tensor([1.0, 2.0])}, "not torch.float32"),
         (torch.zeros(2, 3, 4, 4), {"iterations": torch.tensor([1, -2])}, "at least 0, not -2"),
         (torch.zeros(2, 3, 4, 4), {"gamma": 0.5}, "gamma must be above 0"),

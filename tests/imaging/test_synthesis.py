@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import PIL.Image
 import pytest
-from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
+from benchmarks.texture_statistics import find_copied_pieces, gram_distance, wasserstein_distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,7 +190,7 @@ def test_textures_of_photographs_are_closer_than_the_papers_tool_s() -> None:
                 (
                     wasserstein_distance([result], examples),
                     gram_distance([result], examples),
-                    copying(result, examples).median_area,
+                    find_copied_pieces(result, examples).median_area,
                 )
             )
     ours, theirs = np.mean(measured[::2], axis=0), np.mean(measured[1::2], axis=0)
