@@ -1,4 +1,4 @@
-"""Diffusion of a batch of tensors is that of its images, one by one."""
+"""Diffusion of a batch of tensors equals that of its images."""
 
 from typing import Any
 
