@@ -1,1 +1,1 @@
-"""Speed beside named peers: `python -m benchmarks.MODULE [--json FILE]`, one line a figure."""
+"""Benchmarks against other libraries: `python -m benchmarks.MODULE [--json FILE]`."""

@@ -1,4 +1,4 @@
-"""What all benchmarks share: alternating timing, printed figures, and results kept as JSON."""
+"""Shared by all benchmarks: alternating timing, printing figures, and storing them as JSON."""
 
 import argparse
 import json
@@ -19,23 +19,23 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Paired:
-    """Seconds of ours and of a peer's, one entry a round, taken in turns in the same process."""
+    """Seconds per round of our function and of a peer, timed alternately in the same process."""
 
     ours: Sequence[float]
     peer: Sequence[float]
 
     @property
     def ratio(self) -> float:
-        """The median of the rounds' ratios, peer's time over ours; higher is better."""
+        """Median over rounds of the peer's time divided by ours; higher is better."""
         return median(peer / ours for ours, peer in zip(self.ours, self.peer, strict=True))
 
 
 def alternate(
     ours: Callable[[int], object], peer: Callable[[int], object], items: int, rounds: int
 ) -> Paired:
-    """Time two functions of an item's number, item by item, each being the first every other time.
+    """Time two functions of an item's index, item by item; they take turns in going first.
 
-    One round goes before, untimed, for compilation and caches.
+    An additional first round is not timed; it compiles and fills caches.
     """
     times: dict[Callable[[int], object], list[float]] = {ours: [], peer: []}
     for number in range(rounds + 1):
@@ -52,7 +52,7 @@ def alternate(
 
 
 def json_target(module: str) -> Path | None:
-    """Read the command line: the FILE of `--json FILE`, if given."""
+    """Parse the command line and return FILE of `--json FILE`, if given."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     target: Path | None = parser.parse_args().json
@@ -62,7 +62,7 @@ def json_target(module: str) -> Path | None:
 def report(
     module: str, figures: Mapping[str, float], packages: Sequence[str], target: Path | None
 ) -> None:
-    """Print one line a figure; where there is a target, write them there with their origin."""
+    """Print one line per figure; if there is a target, also write figures and versions to it."""
     for name, value in figures.items():
         print(f"figure {name} {value:.4g}")
     if target is not None:
@@ -80,16 +80,16 @@ def report(
 
 
 def real_data(name: str) -> Path:
-    """A file of the folder that UNSHORTCUT_TEST_DATA names; ends the program where it is absent."""
+    """A file in the folder given by UNSHORTCUT_TEST_DATA; exits if it does not exist."""
     folder = Path(os.environ.get("UNSHORTCUT_TEST_DATA", ROOT.parent / "shared" / "data"))
     path = folder / name
     if not path.exists():
-        sys.exit(f"{name} is not in the folder of real data that UNSHORTCUT_TEST_DATA names")
+        sys.exit(f"{name} is not in the folder given by UNSHORTCUT_TEST_DATA")
     return path
 
 
 def read_photos() -> list[bytes]:
-    """The photographs of the real data as they are, JPEG."""
+    """The photographs of the test data as JPEG files."""
     with tarfile.open(real_data("photos.tar")) as archive:
         files = [archive.extractfile(member) for member in archive if member.isfile()]
         return [file.read() for file in files if file is not None]
@@ -105,7 +105,7 @@ def _cpu() -> str:
 
 
 def _commit() -> str | None:
-    """The commit, with a mark where files have changed since; None outside a clone."""
+    """The commit, marked if files have changed since; None outside a git repository."""
     try:
         answer = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],

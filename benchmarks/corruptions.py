@@ -1,8 +1,8 @@
-"""The corruptions of ImageNet-C beside the package `imagecorruptions`, for those that still run.
+"""The corruptions of ImageNet-C compared with those of `imagecorruptions` that still run.
 
-Photographs of 224 px on one core, all five severities, the drawing of random numbers included.
-Where both have the same definition and the package's numbers can be replaced by ours, the results
-must be equal to the pixel, or the benchmark ends.
+Photographs of 224 px on one core, all five severities, including the sampling of random numbers.
+If both have the same definition and the package's random numbers can be replaced by ours, the
+results must be equal to the pixel; otherwise the benchmark exits.
 """
 
 import importlib.util
@@ -29,9 +29,9 @@ SEVERITIES = range(1, 6)
 PACKAGES = ["imagecorruptions", "scikit-image", "scipy", "numpy", "numba", "pillow"]
 Corrupt = Callable[[np.ndarray, str, int], np.ndarray]
 
-# How the package asks for the numbers of a corruption, answered with what was sampled for ours.
-# The other random ones draw elsewhere (impulse noise in scikit-image), draw the image itself (shot
-# noise), show other pictures (frost) or have another definition (elastic transform).
+# Replacements of NumPy's random functions in the package that return our sampled parameters. The
+# other random corruptions sample elsewhere (impulse noise in scikit-image), sample the result
+# itself (shot noise), use other pictures (frost) or have another definition (elastic transform).
 INJECTED: Mapping[str, Callable[[Any], dict[str, Callable[..., Any]]]] = {
     **dict.fromkeys(
         ("defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "jpeg_compression"),
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def package() -> Corrupt:
-    """The package's function; it finds its files through a module that Python no longer has."""
+    """The package's function; it needs `pkg_resources`, which current versions of Python lack."""
     spec = importlib.util.find_spec("imagecorruptions")
     if spec is None or spec.origin is None:
         sys.exit("the package imagecorruptions is not installed")
@@ -103,7 +103,7 @@ def package() -> Corrupt:
 
 
 def runs(theirs: Corrupt, photo: np.ndarray, name: str) -> bool:
-    """Whether the package's corruption runs with current libraries."""
+    """Whether a corruption of the package runs with current libraries."""
     try:
         theirs(photo, name, 1)
     except (AttributeError, TypeError):
@@ -112,7 +112,7 @@ def runs(theirs: Corrupt, photo: np.ndarray, name: str) -> bool:
 
 
 def compare(theirs: Corrupt, photos: Sequence[np.ndarray], name: str) -> Paired:
-    """Seconds for all photographs at all severities."""
+    """Seconds per round for all photographs at all severities."""
     cases = [(photo, severity) for photo in photos for severity in SEVERITIES]
     return alternate(
         lambda item: corrupt(cases[item][0], name, cases[item][1], generator(item)),
@@ -123,7 +123,7 @@ def compare(theirs: Corrupt, photos: Sequence[np.ndarray], name: str) -> Paired:
 
 
 def time_alone(photos: Sequence[np.ndarray], name: str) -> float:
-    """Likewise, where there is nothing to compare with."""
+    """Our median seconds per round, for corruptions that do not run in the package."""
     rounds = []
     for _ in range(ROUNDS + 1):
         start = time.perf_counter()
@@ -135,7 +135,7 @@ def time_alone(photos: Sequence[np.ndarray], name: str) -> float:
 
 
 def check_equal(theirs: Corrupt, photos: Sequence[np.ndarray], name: str) -> None:
-    """End the program where a pixel differs for the same sampled numbers."""
+    """Exit if a pixel differs for the same sampled parameters."""
     for photo in photos:
         for severity in SEVERITIES:
             numbers = parameters(name, severity)
@@ -149,12 +149,12 @@ def check_equal(theirs: Corrupt, photos: Sequence[np.ndarray], name: str) -> Non
 
 
 def milliseconds(seconds: float) -> float:
-    """Of one image, where `seconds` are those of a round."""
+    """Milliseconds per image, given the seconds of a round."""
     return 1000 * seconds / (PHOTOS * len(SEVERITIES))
 
 
 def center(image: np.ndarray) -> np.ndarray:
-    """The 224 × 224 pixels in the middle."""
+    """The central 224 × 224 pixels."""
     top, left = (image.shape[0] - SIDE) // 2, (image.shape[1] - SIDE) // 2
     return np.ascontiguousarray(image[top : top + SIDE, left : left + SIDE])
 

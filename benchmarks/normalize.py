@@ -1,6 +1,7 @@
-"""From uint8 images to the float32 tensor that a network takes, in one pass on the CPU.
+"""Convert uint8 images to normalized float32 in one pass on the CPU.
 
-Training sends uint8 to the device and normalizes there; this is for whoever wants arrays.
+Training moves uint8 to the device and normalizes there; benchmarks against libraries that return
+normalized float32 need this.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 def to_float(
     images: NDArray[np.uint8], mean: Sequence[float], std: Sequence[float]
 ) -> NDArray[np.float32]:
-    """uint8 (n, h, w, 3) to float32 (n, 3, h, w): (value / 255 - mean) / std."""
+    """Convert uint8 (n, h, w, 3) to float32 (n, 3, h, w): (value / 255 - mean) / std."""
     count, height, width, _ = images.shape
     planes: NDArray[np.float32] = _to_planes(
         np.ascontiguousarray(images).reshape(count, -1),
@@ -28,8 +29,7 @@ def _to_planes(flat, scale, shift):  # type: ignore[no-untyped-def]
     pixels = flat.shape[1] // 3
     out = np.empty((flat.shape[0], 3, pixels), np.float32)
     for image in range(flat.shape[0]):
-        # One channel after the other: three at a time are not vectorised, and take three times
-        # as long.
+        # A loop over all three channels would not be vectorized and take three times as long.
         for channel in range(3):
             samples = flat[image, channel:]
             plane = out[image, channel]

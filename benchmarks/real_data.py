@@ -1,10 +1,11 @@
-"""MoCo-v2 with a small encoder on real images: kNN accuracy beside untrained and raw pixels.
+"""MoCo-v2 with a small encoder on real images: kNN accuracy compared with simple baselines.
 
     python -m benchmarks.real_data --out RUN [--json FILE]
 
-trains the recipe `moco-v2-imagenette` as it stands on the Imagenette images of the real test data
-(at most half an hour on two cores; a run that was interrupted goes on), then classifies `val` by
-the neighbors in `train`; k is chosen on `train`, one left out.
+trains the recipe `moco-v2-imagenette` on the Imagenette images of the test data (at most half an
+hour on two cores; an interrupted run is continued), then classifies `val` by the nearest neighbors
+in `train`, with k chosen by leave-one-out on `train`. The baselines are the untrained encoder and
+raw pixels.
 """
 
 import argparse
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def pixels() -> LoadedModel:
-    """The image itself as features, at 32 px."""
+    """A model whose features are the pixels of the image at 32 px."""
     shown = Preprocessing(size=PIXELS, crop_share=1.0)
     return from_module("pixels", torch.nn.Flatten(), shown)
 

@@ -1,9 +1,10 @@
-"""Which encoder, image size and threads learn most in a minute on this machine, for the demo.
+"""Which encoder, image size and number of workers learn most per minute on this machine.
 
     python -m benchmarks.small_nets [--seconds 60] [--json FILE]
 
-Every variant of `moco-v2-shapes` is timed for a few steps, trained for as many epochs as fit into
-the given seconds, and probed: kNN accuracy on `val`. Nothing is seen of `test`.
+The result decides the settings of the demo. Every variant of `moco-v2-shapes` is timed for a few
+steps, trained for as many epochs as fit into the given time, and evaluated by kNN accuracy on
+`val`; `test` is not used.
 """
 
 import argparse
@@ -66,7 +67,7 @@ def main() -> None:
 
 
 def images_per_second(recipe: Recipe, source: Shapes) -> float:
-    """Images that go through views and training in a second, as a run does it."""
+    """Training speed in images per second, including the creation of views."""
     method = build_method(recipe).train()
     optimizer = build_optimizer(method, recipe.optimizer)
     loader = ViewLoader(
@@ -78,7 +79,7 @@ def images_per_second(recipe: Recipe, source: Shapes) -> float:
     )
     started = time.monotonic()
     for step, batch in enumerate(islice(loader, STEPS + 3)):
-        if step == 3:  # the first steps compile and start workers
+        if step == 3:  # the first steps include compiling and starting workers
             started = time.monotonic()
         optimizer.zero_grad()
         method.training_step(batch, step).backward()

@@ -1,23 +1,25 @@
-"""A training step of MoCo-v2 and SimCLR beside lightly's modules, and what other methods add.
+"""Training steps of MoCo-v2 and SimCLR compared with lightly, and the overhead of other methods.
 
-A step is all from views to moved weights: both branches, momentum copy, loss, backward pass, queue,
-SGD. Both sides have timm's ResNet-18, the same widths, temperature, queue and optimizer, and no
-Trainer; both get the same 64 float views of 64 px, normalized, in torch's default layout. The
-layout of the weights is each library's own: our encoders are channels-last, and turn the views,
-which is timed; lightly's examples leave torch's default. One thread for both.
+A step includes everything from views to updated weights: both branches, momentum encoder, loss,
+backward pass, queue and SGD. Both sides use timm's ResNet-18, the same widths, temperature, queue
+and optimizer, one thread and no Trainer; both get the same 64 normalized float views of 64 px, in
+torch's default memory format. The format of the weights is each library's own: our encoders are
+channels-last, and converting the views is timed; lightly's examples keep torch's default.
 
-`step_vs_lightly_moco` is equal work: batch norm over the whole batch, keys shuffled. By default we
-split batch norm into groups, without which a shuffle on one device hides nothing; that default,
-beside the same step of lightly's, is `step_vs_lightly_moco_split`. In SimCLR our statistics are
-over both views at once, as in the official code, and lightly's over each.
+`step_vs_lightly_moco` compares equal work: batch norm over the whole batch, shuffled keys. By
+default we split batch norm into groups, because shuffling alone has no effect on one device;
+`step_vs_lightly_moco_split` compares this default with the same step of lightly. In SimCLR, our
+batch statistics are over both views, as in the official code, and lightly's over each view.
 
-`patch_negative_overhead` is a step with patch negatives over a step without and one more forward
-pass of the key encoder: 1.0 is free. ViewContext them is the loader's work, on other cores:
-`patch_view_overhead` is the time to make the views of a photograph, 224 px, with them over without.
+`patch_negative_overhead` is the time of a step with patch negatives divided by that of a step
+without them plus one forward pass of the key encoder; 1.0 means no overhead. The loader creates the
+patches on other cores: `patch_view_overhead` is the time to create the views of a photograph, 224
+px, with patches divided by the time without.
 
-`looc_overhead` is a step of LooC with spaces for color and rotation over a step of MoCo and two
-more forward passes of the key encoder; `looc_view_overhead` the time to make its four views over
-twice that to make the two of MoCo with the same augmentations: the image is decoded once.
+`looc_overhead` is the time of a step of LooC with spaces for color and rotation divided by that of
+a step of MoCo plus two forward passes of the key encoder. `looc_view_overhead` is the time to
+create its four views divided by twice the time for the two views of MoCo with the same
+augmentations; LooC decodes the image once.
 """
 
 from collections.abc import Sequence
@@ -100,7 +102,7 @@ def their_encoder() -> torch.nn.Module:
 
 
 def our_step(method: Method, views: Views) -> Step:
-    """What Lightning calls in a step, in its order."""
+    """The calls that Lightning makes in a step, in the same order."""
     optimizer = method.configure_optimizers()
 
     def step(_: int) -> None:
@@ -114,20 +116,20 @@ def our_step(method: Method, views: Views) -> Step:
 
 
 def patch_negatives(views: Views) -> Paired:
-    """A step with patch negatives as the peer of a step without and one more forward pass."""
+    """Compare a step with patch negatives with a step without them plus one forward pass."""
     with_patches = our_step(WITH_PATCHES.build(our_encoder()), views)
     return alternate(step_and_forwards(views, ["patch_negative"]), with_patches, 1, ROUNDS)
 
 
 def leave_one_out(views: Views) -> Paired:
-    """A step of LooC as the peer of a step of MoCo and a forward pass for each further key."""
+    """Compare a step of LooC with a step of MoCo plus a forward pass for each additional key."""
     further = [f"key_{space}" for space in LOOC.spaces]
     looc = our_step(LOOC.build(our_encoder()), views)
     return alternate(step_and_forwards(views, further), looc, 1, ROUNDS)
 
 
 def step_and_forwards(views: Views, further: Sequence[str]) -> Step:
-    """A step of MoCo, and further views through its key encoder."""
+    """A step of MoCo, plus forward passes of additional views through its key encoder."""
     plain = SPLIT.build(our_encoder())
     plain_step = our_step(plain, views)
 
@@ -140,7 +142,7 @@ def step_and_forwards(views: Views, further: Sequence[str]) -> Step:
 
 
 def patch_views(photos: list[bytes]) -> Paired:
-    """The views of MoCo-v2 with patch negatives as the peer of those without."""
+    """Compare creating the views of MoCo-v2 with and without patch negatives."""
     negatives = "method.negatives=[{name: queue}, {name: patch}]"
     without, with_patches = (
         load_recipe("moco-v2-imagenet", sets).view_plan() for sets in ([], [negatives])
@@ -149,7 +151,7 @@ def patch_views(photos: list[bytes]) -> Paired:
 
 
 def leave_one_out_views(photos: list[bytes]) -> Paired:
-    """The four views of LooC as the peer of twice the two of MoCo."""
+    """Compare creating the four views of LooC with creating the two views of MoCo twice."""
     moco = make(load_recipe("moco-v2-rotation-500ep-imagenet100").view_plan(), photos)
     looc = make(load_recipe("looc-color-rotation-imagenet100").view_plan(), photos)
 
@@ -161,7 +163,7 @@ def leave_one_out_views(photos: list[bytes]) -> Paired:
 
 
 def make(plan: ViewPlan, photos: list[bytes]) -> Step:
-    """All views of a photograph."""
+    """A function that creates all views of a photograph."""
     return lambda item: plan(EncodedImage(photos[item]), seed=0, epoch=0, index=item)
 
 

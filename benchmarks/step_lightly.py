@@ -1,4 +1,4 @@
-"""Training steps put together from lightly's modules, in the order of lightly's own examples."""
+"""Training steps built from lightly's modules, following lightly's examples."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -20,11 +20,11 @@ from unshortcut.methods.simclr import SimCLRSettings
 
 Views = Mapping[str, Tensor]
 Step = Callable[[int], object]
-"""A training step; the number that it is given does not matter."""
+"""A training step; its argument is ignored."""
 
 
 def lightly_moco(encoder: nn.Module, settings: MoCoSettings, queue: int, views: Views) -> Step:
-    """MoCo around an encoder from images to features (N, 512), as wide and as long as ours."""
+    """MoCo with an encoder from images to features (N, 512); widths and queue size are ours."""
     head = MoCoProjectionHead(512, settings.hidden, settings.dim)
     key_encoder, key_head = deepcopy(encoder), deepcopy(head)
     deactivate_requires_grad(key_encoder)
@@ -46,7 +46,7 @@ def lightly_moco(encoder: nn.Module, settings: MoCoSettings, queue: int, views: 
 
 
 def lightly_simclr(encoder: nn.Module, settings: SimCLRSettings, views: Views) -> Step:
-    """SimCLR around an encoder from images to features (N, 512), as wide as ours."""
+    """SimCLR with an encoder from images to features (N, 512); widths are ours."""
     head = SimCLRProjectionHead(512, settings.hidden, settings.dim)
     criterion = NTXentLoss(settings.loss.temperature)
     optimizer = _sgd(encoder, head)

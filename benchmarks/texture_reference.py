@@ -1,7 +1,7 @@
-"""Synthesized textures beside those of the papers' Rust tool, and beside patch tiling.
+"""Texture synthesis compared with the papers' Rust tool and with patch tiling.
 
-Each of 40 pairs of example patches stands with the tool's result for it. The statistics are those
-of `benchmarks.texture_statistics`. Settings were chosen by the figures of the even pairs.
+There are 40 pairs of example patches with the tool's result for each. The statistics are those of
+`benchmarks.texture_statistics`. The settings of the synthesis were chosen on the even pairs.
 """
 
 import argparse
@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.common import real_data, report
-from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
+from benchmarks.texture_statistics import find_copied_pieces, gram_distance, wasserstein_distance
 from unshortcut.imaging.synthesis import synthesize_texture
 from unshortcut.views.sheet import sheet
 
 SIDE, SMALLEST, LARGEST = 224, 16, 72
-MAKERS = ("ours", "rust", "tiling")
+METHODS = ("ours", "rust", "tiling")
 STATISTICS = (
     "wasserstein", "gram", "copied_area", "copied_region", "share_center", "share_random",
     "share_larger",
@@ -37,24 +37,27 @@ def main() -> None:
     pairs = read_pairs(real_data("texture-reference"))
     results = [make(*pair, number) for number, pair in enumerate(pairs)]
     values = {
-        maker: np.array(
-            [measure(made[maker], pair[:2]) for made, pair in zip(results, pairs, strict=True)]
+        method: np.array(
+            [
+                measure(textures[method], pair[:2])
+                for textures, pair in zip(results, pairs, strict=True)
+            ]
         )
-        for maker in MAKERS
+        for method in METHODS
     }
     for name, chosen in PAIRS.items():
-        show(f"{name} pairs", {maker: one[chosen] for maker, one in values.items()})
+        show(f"{name} pairs", {method: one[chosen] for method, one in values.items()})
     report("texture_reference", figures(values), ["numpy", "numba"], arguments.json)
     if arguments.sheet is not None:
         rows = [
-            [*pair[:2], made["rust"], made["ours"]]
-            for made, pair in zip(results, pairs, strict=True)
+            [*pair[:2], textures["rust"], textures["ours"]]
+            for textures, pair in zip(results, pairs, strict=True)
         ]
         sheet(rows, ["center", "random", "Rust tool", "ours"], side=SIDE).save(arguments.sheet)
 
 
 def read_pairs(folder: Path) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Center, random, and the tool's result, of every pair."""
+    """Center patch, random patch and the tool's result of every pair."""
     return [
         (
             _read(path),
@@ -68,7 +71,7 @@ def read_pairs(folder: Path) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
 def make(
     center: np.ndarray, random: np.ndarray, reference: np.ndarray, number: int
 ) -> dict[str, np.ndarray]:
-    """The textures to compare, by maker."""
+    """The textures to compare by method."""
     return {
         "ours": synthesize_texture([center, random], SIDE, SIDE),
         "rust": reference,
@@ -77,7 +80,7 @@ def make(
 
 
 def tiled(examples: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
-    """Square patches of one random side, from random places of random examples."""
+    """Square patches of one random side, from random positions of random examples."""
     side = int(rng.integers(SMALLEST, LARGEST + 1))
     out = np.empty((SIDE, SIDE, 3), np.uint8)
     for top in range(0, SIDE, side):
@@ -91,7 +94,7 @@ def tiled(examples: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarra
 
 def measure(result: np.ndarray, examples: Sequence[np.ndarray]) -> list[float]:
     """The `STATISTICS` of a result."""
-    copied = copying(result, examples)
+    copied = find_copied_pieces(result, examples)
     return [
         wasserstein_distance([result], examples),
         gram_distance([result], examples),
@@ -103,14 +106,14 @@ def measure(result: np.ndarray, examples: Sequence[np.ndarray]) -> list[float]:
 
 
 def show(title: str, values: Mapping[str, np.ndarray]) -> None:
-    """A table of means over pairs; but for shares, how often ours is the lower one."""
-    table = Table("statistic", *MAKERS, "below rust", "below tiling", title=title)
-    for place, statistic in enumerate(STATISTICS):
-        means = [f"{values[maker][:, place].mean():.4g}" for maker in MAKERS]
+    """Print means over pairs and, except for shares, how often our value is lower."""
+    table = Table("statistic", *METHODS, "below rust", "below tiling", title=title)
+    for column, statistic in enumerate(STATISTICS):
+        means = [f"{values[method][:, column].mean():.4g}" for method in METHODS]
         wins = [
-            f"{int((values['ours'][:, place] < values[other][:, place]).sum())}"
+            f"{int((values['ours'][:, column] < values[other][:, column]).sum())}"
             f" of {len(values['ours'])}"
-            for other in MAKERS[1:]
+            for other in METHODS[1:]
         ]
         is_share = statistic.startswith("share")
         table.add_row(statistic, *means, *(["", ""] if is_share else wins))
@@ -118,17 +121,17 @@ def show(title: str, values: Mapping[str, np.ndarray]) -> None:
 
 
 def figures(values: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Means over all pairs and, for the two distances, over even and odd ones."""
+    """Means over all pairs and, for the two distances, also over even and odd pairs."""
     found = {}
-    for place, statistic in enumerate(STATISTICS):
-        for maker in MAKERS:
+    for column, statistic in enumerate(STATISTICS):
+        for method in METHODS:
             for name, chosen in PAIRS.items():
-                if name == "all" or place < 2:
+                if name == "all" or column < 2:
                     ending = "" if name == "all" else f"_{name}"
-                    mean = float(values[maker][chosen, place].mean())
-                    found[f"synthesis_{statistic}_{maker}{ending}"] = mean
-        if place < 2:
-            lower = values["ours"][:, place] < values["rust"][:, place]
+                    mean = float(values[method][chosen, column].mean())
+                    found[f"synthesis_{statistic}_{method}{ending}"] = mean
+        if column < 2:
+            lower = values["ours"][:, column] < values["rust"][:, column]
             found[f"synthesis_{statistic}_wins"] = float(lower.mean())
     return found
 

@@ -1,6 +1,6 @@
-"""The texture tools on six photographs that come with scikit-image and scikit-learn, as a sheet.
+"""A contact sheet of the texture tools, with six photographs from scikit-image and scikit-learn.
 
-`python -m benchmarks.texture_sheet docs/pictures/texture.jpg` draws the picture of the docs.
+`python -m benchmarks.texture_sheet docs/pictures/texture.jpg` creates the picture in the docs.
 """
 
 import argparse
@@ -11,7 +11,8 @@ import numpy as np
 import skimage.data
 from sklearn.datasets import load_sample_image
 
-from unshortcut.augmentations.augmentation import Array, make_augmentation
+from unshortcut.arrays import ImageArray
+from unshortcut.augmentations.augmentation import make_augmentation
 from unshortcut.build.operation import OPERATIONS
 from unshortcut.imaging.synthesis import example_patches, synthesize_texture
 from unshortcut.randomness import generator
@@ -30,8 +31,8 @@ def main() -> None:
     page.save(out, quality=88)
 
 
-def photographs() -> list[Array]:
-    """Six photographs, 224 × 224 of the middle of each."""
+def photographs() -> list[ImageArray]:
+    """Six photographs, cropped to their center and resized to 224 × 224."""
     images = [
         getattr(skimage.data, name)() for name in ("astronaut", "chelsea", "coffee", "rocket")
     ]
@@ -39,14 +40,14 @@ def photographs() -> list[Array]:
     return [square(np.asarray(image)[:, :, :3]) for image in images]
 
 
-def square(image: Array) -> Array:
+def square(image: ImageArray) -> ImageArray:
     side = min(image.shape[:2])
     top, left = (image.shape[0] - side) // 2, (image.shape[1] - side) // 2
     cut = np.ascontiguousarray(image[top : top + side, left : left + side])
     return np.asarray(cv2.resize(cut, (SIDE, SIDE), interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def row(number: int, image: Array) -> list[Array]:
+def row(number: int, image: ImageArray) -> list[ImageArray]:
     filtered = [
         OPERATIONS.build({"name": name}).apply(image, generator(number, name)) for name in FILTERS
     ]

@@ -1,8 +1,8 @@
-"""How close a synthesized texture is to its examples, and how much of it is copied in one piece.
+"""How similar a synthesized texture is to its examples, and how large the copied pieces are.
 
-Three measures of uint8 (h, w, 3) images, none of which needs network weights: the sliced
-Wasserstein distance of small patches (Rabin et al. 2011), Gram statistics of a bank of oriented
-filters (after Portilla and Simoncelli 2000, and Gatys et al. 2015), and exact pixel matching.
+Three measures of uint8 (h, w, 3) images that need no network weights: the sliced Wasserstein
+distance of small patches (Rabin et al. 2011), Gram statistics of a bank of oriented filters (after
+Portilla and Simoncelli 2000, and Gatys et al. 2015), and exact pixel matching.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,11 +25,10 @@ _MOST_ALIKE = 16
 def wasserstein_distance(images: Sequence[ImageArray], references: Sequence[ImageArray]) -> float:
     """Sliced Wasserstein distance between the 7×7 color patches of two sets of images.
 
-    At each of three scales, every one halved from the last, all patches of a set are pooled and
-    projected on 64 fixed random directions of unit length; W1 between the two distributions of
-    projections is the mean distance of their quantiles. The result is the mean over directions
-    and scales, in gray levels times the length of a direction; 0 for equal sets. Scales at
-    which a set has no whole patch don't count.
+    At each of three scales, halved from one to the next, all patches of a set are projected on 64
+    fixed random directions of unit length; W1 between the two distributions of projections is the
+    mean distance of their quantiles. The result is the mean over directions and scales, in gray
+    levels; it is 0 for equal sets. Scales at which a set has no whole patch are left out.
     """
     rng = np.random.default_rng(0)
     directions = rng.standard_normal((PATCH * PATCH * 3, _PROJECTIONS)).astype(np.float32)
@@ -44,12 +43,12 @@ def wasserstein_distance(images: Sequence[ImageArray], references: Sequence[Imag
 def gram_distance(images: Sequence[ImageArray], references: Sequence[ImageArray]) -> float:
     """Distance between the Gram matrices of filter responses of two sets of images.
 
-    The features of a pixel, for each color channel: its smoothed value, and the magnitudes of
-    the first and second derivatives of a Gaussian (sigma 1) at 0, 45, 90 and 135 degrees; and a
-    constant 1, so that the matrix holds the means too. Each feature is divided by its root mean
-    square over the references. A Gram matrix is the mean of the features' outer products; the
-    distance is the root mean square of the differences of its entries, averaged over three
-    scales, every one halved from the last. 0 for equal sets.
+    The features of a pixel are, for each color channel, its smoothed value and the magnitudes of
+    the first and second Gaussian derivatives (sigma 1) at 0, 45, 90 and 135 degrees, and a constant
+    1, so that the matrix also contains the means. Each feature is divided by its root mean square
+    over the references. A Gram matrix is the mean of the features' outer products; the distance is
+    the root mean square of the differences of its entries, averaged over three scales, halved from
+    one to the next. It is 0 for equal sets.
     """
     distances = []
     for ours, theirs in _scales(images, references, 2 * _BORDER + 1):
@@ -62,49 +61,49 @@ def gram_distance(images: Sequence[ImageArray], references: Sequence[ImageArray]
 
 @dataclass(frozen=True)
 class CopiedPieces:
-    """What of a result was found in its examples, in pieces of at least 3×3 pixels."""
+    """The pieces of at least 3×3 pixels of a result that were found in its examples."""
 
     shares: tuple[float, ...]
-    """Part of the result's pixels that were found in each example; together at most 1."""
+    """Fraction of the result's pixels that were found in each example; the sum is at most 1."""
     areas: NDArray[np.int64]
-    """Pixels of each region that was copied in one piece, in no order."""
+    """Number of pixels of each region that was copied in one piece, in no particular order."""
 
     @property
     def median_area(self) -> float:
-        """The area of the region that the median copied pixel lies in; 0 where nothing was found.
+        """Median over copied pixels of the area of their region; 0 if nothing was found.
 
-        Large pieces weigh by their pixels here, so crumbs between them don't hide them.
+        Regions are weighted by their pixels, so that many small ones do not hide a large one.
         """
         return float(np.median(np.repeat(self.areas, self.areas))) if self.areas.size else 0.0
 
     @property
     def median_region(self) -> float:
-        """The median area over regions, large and small alike; 0 where nothing was found."""
+        """Median area of the regions; 0 if nothing was found."""
         return float(np.median(self.areas)) if self.areas.size else 0.0
 
 
-def copying(result: ImageArray, examples: Sequence[ImageArray]) -> CopiedPieces:
-    """Find by exact pixel matching what a result copies from its examples.
+def find_copied_pieces(result: ImageArray, examples: Sequence[ImageArray]) -> CopiedPieces:
+    """Find the parts of a result that are copied from its examples, by exact pixel matching.
 
-    A block of 3×3 pixels comes from (example, offset) where all nine colors equal the example's
-    at that offset; single colors would match by chance. The pixels of all blocks with the same
-    (example, offset), as far as they touch by 4-connectivity, are a piece. A pixel that lies in
-    several pieces counts for the largest, and a region is what is left of a piece by that.
+    A block of 3×3 pixels comes from (example, offset) if all nine colors equal the example's at
+    that offset; single colors would match by chance. A piece is a 4-connected set of pixels of
+    blocks with the same (example, offset). A pixel in several pieces is assigned to the largest,
+    and a region consists of the pixels assigned to a piece.
 
-    Not seen are pieces without a whole block, and flat areas: a block that occurs more than
-    16 times in the examples says nothing about where it comes from. So shares may add up to less
-    than 1. Blocks are compared by 64-bit hashes.
+    Pieces without a whole block are not found, nor are flat areas: a block that occurs more than 16
+    times in the examples says nothing about its origin. So shares may add up to less than 1.
+    Blocks are compared by 64-bit hashes.
     """
     sources = [_block_hashes(example) for example in examples]
     hashes = np.concatenate([one.ravel() for one in sources])
-    places = np.concatenate([_places(n, *one.shape).ravel() for n, one in enumerate(sources)])
+    positions = np.concatenate([_positions(n, *one.shape).ravel() for n, one in enumerate(sources)])
     order = np.argsort(hashes, kind="stable")
-    hashes, places = hashes[order], places[order]
+    hashes, positions = hashes[order], positions[order]
     wanted = _block_hashes(result)
     first = np.searchsorted(hashes, wanted, "left")
     count = np.searchsorted(hashes, wanted, "right") - first
     count[count > _MOST_ALIKE] = 0
-    labels, starts = _labels(first, count, places, *result.shape[:2])
+    labels, starts = _labels(first, count, positions, *result.shape[:2])
     region, example = _regions(labels, starts, *result.shape[:2])
     found = region >= 0
     shares = np.bincount(example[found], minlength=len(examples)) / region.size
@@ -136,7 +135,7 @@ def _halved(image: FloatArray) -> FloatArray:
 
 
 def _patches(images: Sequence[FloatArray]) -> FloatArray:
-    """All patches of all images, (n, 147)."""
+    """(n, 147): all patches of all images."""
     windows = [
         np.lib.stride_tricks.sliding_window_view(image, (PATCH, PATCH), (0, 1)) for image in images
     ]
@@ -144,21 +143,21 @@ def _patches(images: Sequence[FloatArray]) -> FloatArray:
 
 
 def _quantiles(values: FloatArray) -> FloatArray:
-    """(n, k) to the (1024, k) quantiles of each column, at the middles of equal steps."""
+    """(1024, k): quantiles of each column of (n, k), at the centers of equal intervals."""
     middles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     return np.sort(values, axis=0)[(middles * len(values)).astype(np.int64)]
 
 
 def _features(images: Sequence[FloatArray]) -> NDArray[np.float64]:
-    """Filter responses of all pixels that are not near a border, (n, 28)."""
+    """(n, 28): filter responses of all pixels that are not near a border."""
     return np.concatenate([_responses(image) for image in images])
 
 
 def _responses(image: FloatArray) -> NDArray[np.float64]:
-    place = np.arange(-_BORDER, _BORDER + 1, dtype=np.float64)
-    smooth = np.exp(-(place**2) / 2)
+    position = np.arange(-_BORDER, _BORDER + 1, dtype=np.float64)
+    smooth = np.exp(-(position**2) / 2)
     smooth /= smooth.sum()
-    kernels = (smooth, -place * smooth, (place**2 - 1) * smooth)
+    kernels = (smooth, -position * smooth, (position**2 - 1) * smooth)
 
     def filtered(down: int, across: int) -> FloatArray:
         return np.asarray(cv2.sepFilter2D(image, cv2.CV_32F, kernels[across], kernels[down]))
@@ -176,7 +175,7 @@ def _responses(image: FloatArray) -> NDArray[np.float64]:
 
 
 def _block_hashes(image: ImageArray) -> NDArray[np.uint64]:
-    """A number for the 3×3 block at each place, (h - 2, w - 2); none where there is no room."""
+    """(h - 2, w - 2): a hash of the 3×3 block at each position."""
     height, width = max(image.shape[0] - 2, 0), max(image.shape[1] - 2, 0)
     factors = np.random.default_rng(0).integers(2**63, size=(3, 3, 3), dtype=np.uint64) * 2 + 1
     hashes = np.zeros((height, width), np.uint64)
@@ -187,21 +186,21 @@ def _block_hashes(image: ImageArray) -> NDArray[np.uint64]:
     return hashes
 
 
-def _places(number: int, height: int, width: int) -> NDArray[np.int64]:
-    """A number for each place of an example: 2^44 an example, 2^20 a row, 1 a column.
+def _positions(number: int, height: int, width: int) -> NDArray[np.int64]:
+    """A number for each position in an example: 2^44 per example, 2^20 per row, 1 per column.
 
-    The place of a source less the place of its pixel is the same all over a piece, and only there.
+    The position of a source minus that of its pixel is constant within a piece, and only there.
     """
     rows, columns = np.mgrid[:height, :width]
     return np.asarray((number << 44) + (rows << 20) + columns, np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _labels(first, count, places, height, width):  # type: ignore[no-untyped-def]
-    """The labels (source less pixel) of all blocks that each pixel lies in, in order, each once.
+def _labels(first, count, positions, height, width):  # type: ignore[no-untyped-def]
+    """The sorted unique labels (source minus pixel) of all blocks that contain each pixel.
 
-    first, count: (h - 2, w - 2), where the sources of a block stand in `places`.
-    Returns all labels in one row, and where those of each pixel start in it.
+    first, count: (h - 2, w - 2), the range of a block's sources in `positions`.
+    Returns all labels in one array, and the index at which those of each pixel start.
     """
     found = np.empty(9 * _MOST_ALIKE, np.int64)
     labels = np.empty(9 * count.sum(), np.int64)
@@ -213,7 +212,7 @@ def _labels(first, count, places, height, width):  # type: ignore[no-untyped-def
             for top in range(max(y - 2, 0), min(y + 1, height - 2)):
                 for left in range(max(x - 2, 0), min(x + 1, width - 2)):
                     for match in range(count[top, left]):
-                        found[number] = places[first[top, left] + match] - (top << 20) - left
+                        found[number] = positions[first[top, left] + match] - (top << 20) - left
                         number += 1
             found[:number].sort()
             for match in range(number):
@@ -249,9 +248,9 @@ def _join(parents, labels, starts, pixel, other):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _regions(labels, starts, height, width):  # type: ignore[no-untyped-def]
-    """The largest piece that each pixel lies in, and its example; -1 where there is none.
+    """The largest piece that contains each pixel, and its example; -1 if there is none.
 
-    A node is a pixel with one of its labels; joined nodes are a piece, known by its root.
+    A node is a pixel with one of its labels; joined nodes form a piece, identified by its root.
     """
     parents = np.arange(labels.size)
     for pixel in range(height * width):
@@ -271,6 +270,6 @@ def _regions(labels, starts, height, width):  # type: ignore[no-untyped-def]
             if sizes[root] > best:
                 best = sizes[root]
                 region[pixel] = root
-                place = labels[node] + ((pixel // width) << 20) + pixel % width
-                example[pixel] = place >> 44
+                position = labels[node] + ((pixel // width) << 20) + pixel % width
+                example[pixel] = position >> 44
     return region, example

@@ -1,6 +1,6 @@
-"""MoCo-v2 views a second from JPEG bytes on one core, beside lightly's `MoCoV2Transform`.
+"""MoCo-v2 views per second from JPEG files on one core, compared with lightly's `MoCoV2Transform`.
 
-Both make a pair of normalized float32 views of 224 px of each photograph, decoding included.
+Both decode each photograph and create a pair of normalized float32 views of 224 px.
 """
 
 import io

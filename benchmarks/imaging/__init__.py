@@ -1,1 +1,1 @@
-"""The texture tools beside their peers: `python -m benchmarks.imaging`."""
+"""The texture tools compared with other implementations: `python -m benchmarks.imaging`."""

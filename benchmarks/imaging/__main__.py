@@ -1,6 +1,5 @@
-"""Diffusion, synthesis, tiling and whole data sets, on one thread unless a figure says otherwise.
-
-`--only PART` runs one part of it, e.g. `--only diffusion`.
+"""Diffusion, synthesis, tiling and whole data sets, on one thread unless a figure's name says
+otherwise. `--only PART` runs one part, e.g. `--only diffusion`.
 """
 
 import argparse
@@ -42,7 +41,7 @@ def main() -> None:
 
 
 def center(image: np.ndarray) -> np.ndarray:
-    """The 224 × 224 pixels in the middle."""
+    """The central 224 × 224 pixels."""
     top, left = (image.shape[0] - SIDE) // 2, (image.shape[1] - SIDE) // 2
     return np.ascontiguousarray(image[top : top + SIDE, left : left + SIDE])
 

@@ -1,4 +1,4 @@
-"""Anisotropic diffusion beside OpenCV's and MedPy's, and how far it is from MedPy's."""
+"""Anisotropic diffusion: speed compared with OpenCV and MedPy, and differences from MedPy."""
 
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -40,7 +40,7 @@ def figures(photos: Sequence[np.ndarray]) -> dict[str, float]:
 
 
 def _medpy(image: np.ndarray, option: int, *, joint: bool) -> np.ndarray:
-    """MedPy's float32 result, each channel for itself or the array as a whole."""
+    """MedPy's float32 result, for each channel separately or for the whole array."""
     from medpy.filter.smoothing import anisotropic_diffusion as diffusion
 
     settings = {"niter": ITERATIONS, "kappa": KAPPA, "gamma": GAMMA, "option": option}
@@ -50,7 +50,7 @@ def _medpy(image: np.ndarray, option: int, *, joint: bool) -> np.ndarray:
 
 
 def _differences(images: Sequence[np.ndarray]) -> tuple[float, float]:
-    """The greatest of all images, conductances, joint and not: of float32, and of uint8 results."""
+    """The largest differences of float32 and of uint8 results over all images and settings."""
     floats = levels = 0.0
     for image in images:
         for option, conductance in enumerate(CONDUCTANCES, start=1):
@@ -81,8 +81,8 @@ def _adversarial() -> Iterator[np.ndarray]:
     yield lines
     for shape in ((1, 97, 3), (97, 1, 3), (1, 1, 3), (64, 64, 3)):
         yield rng.integers(0, 256, shape, dtype=np.uint8)
-    for spread in (4, 8, 16, 32):
-        yield np.clip(rng.normal(128, spread, (64, 64, 3)), 0, 255).astype(np.uint8)
+    for deviation in (4, 8, 16, 32):
+        yield np.clip(rng.normal(128, deviation, (64, 64, 3)), 0, 255).astype(np.uint8)
     board = (np.indices((64, 64)).sum(0) % 2)[..., None].repeat(3, -1)
     for high in (12, 20, 30, 60, 255):
         yield (board * high).astype(np.uint8)

@@ -1,6 +1,6 @@
-"""Whole data sets, JPEG in and JPEG out: how fast, and what takes time besides the images.
+"""Copying whole data sets from JPEG to JPEG: speed, and overhead beyond processing the images.
 
-`filter` runs at its defaults over photographs as they are (a quarter of a megapixel on average).
+`filter` runs with its defaults on the original photographs (a quarter megapixel on average).
 """
 
 import shutil
@@ -27,7 +27,7 @@ TEXTURES = 24
 
 
 def figures() -> dict[str, float]:
-    """Rates a core, and ratios of runs that were taken in turns."""
+    """Images per second and core, and ratios of alternating runs."""
     photos = read_photos()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -58,41 +58,41 @@ def _local(photos: list[bytes], source: Path, root: Path) -> dict[str, float]:
 
 
 def _work_alone(photos: list[bytes]) -> float:
-    """Seconds of decoding, filtering and encoding all images, from memory to memory."""
-    copying = CopySettings(make_operation("anisotropic", {}))
+    """Seconds to decode, filter and encode all images in memory."""
+    settings = CopySettings(make_operation("anisotropic", {}))
     start = time.perf_counter()
     for number, photo in enumerate(photos * COPIES):
         name = f"{number:05d}.jpg"
-        copying.encode(copying.copy(EncodedImage(photo).pixels(), name), name)
+        settings.encode(settings.copy(EncodedImage(photo).pixels(), name), name)
     return time.perf_counter() - start
 
 
 def _ray(source: Path, few: Path, root: Path) -> dict[str, float]:
-    """Ray's speed over the local engine's, each with two workers; Ray's are running already."""
-    makers = {"filter": partial(filter_data, source), "texturize": partial(texturize, few)}
+    """Speed of Ray divided by that of the local engine, each with two workers that are running."""
+    builders = {"filter": partial(filter_data, source), "texturize": partial(texturize, few)}
     found = {}
     ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         _timed(partial(filter_data, few, engine="ray", workers=2), root)
-        for name, make in makers.items():
+        for name, build in builders.items():
             ratios = []
             for _ in range(ROUNDS):
-                cluster = _timed(partial(make, engine="ray", workers=2), root)
-                ratios.append(_timed(partial(make, workers=2), root) / cluster)
+                cluster = _timed(partial(build, engine="ray", workers=2), root)
+                ratios.append(_timed(partial(build, workers=2), root) / cluster)
             found[f"{name}_ray_vs_local"] = median(ratios)
     finally:
         ray.shutdown()
     return found
 
 
-def _timed(make: Callable[[Path], BuildResult], root: Path) -> float:
-    """Seconds of making a data set, from the first image handed out to the manifest.
+def _timed(build: Callable[[Path], BuildResult], root: Path) -> float:
+    """Seconds to build a data set, from the first task to the manifest.
 
-    Opening the source and compiling come before; they do not grow with the work.
+    Opening the source and compiling are not included; they do not depend on the number of images.
     """
     out = root / "out"
     try:
-        return make(out).seconds
+        return build(out).seconds
     finally:
         shutil.rmtree(out, ignore_errors=True)
 

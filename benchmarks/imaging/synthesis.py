@@ -1,7 +1,7 @@
-"""Texture synthesis beside the papers' Rust tool, for which a number of MedPy diffusions stands.
+"""Texture synthesis compared with the papers' Rust tool.
 
-The tool is no Python package, so its time is taken as that of 104 MedPy diffusions (20 iterations,
-224×224 RGB, per channel), the ratio of the two on an idle machine.
+The tool is not a Python package, so its time is assumed to be that of 104 MedPy diffusions (20
+iterations, 224×224 RGB, per channel), the ratio measured on an idle machine.
 """
 
 from collections.abc import Sequence

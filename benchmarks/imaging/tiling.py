@@ -1,4 +1,4 @@
-"""Patch tiling beside a loop over patches in torch, and beside the making of the view it tiles."""
+"""Patch tiling compared with a loop over patches in torch, and with creating the view it tiles."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -23,9 +23,9 @@ SIDE, SMALLEST, LARGEST = 224, 16, 72
 def figures(photos: Sequence[np.ndarray], encoded: Sequence[bytes]) -> dict[str, float]:
     """`photos` are uint8 (224, 224, 3), `encoded` JPEG files.
 
-    `tiling_vs_loop` is on views as the loader gives them, uint8 (n, 3, h, w) stored channels last;
-    `tiling_vs_loop_float` on contiguous float32, where most of the work is to move memory. Both
-    sides write to memory that they have already, so that the system's giving it out is not timed.
+    `tiling_vs_loop` uses views as the loader returns them, channels-last uint8 (n, 3, h, w);
+    `tiling_vs_loop_float` contiguous float32, where moving memory takes most of the time. Both
+    sides write to preallocated memory, so that allocation is not timed.
     """
     views = torch.from_numpy(np.stack(photos)).permute(0, 3, 1, 2)
     return {
@@ -36,7 +36,7 @@ def figures(photos: Sequence[np.ndarray], encoded: Sequence[bytes]) -> dict[str,
 
 
 def loop(images: Tensor, out: Tensor) -> Tensor:
-    """Tiled (n, 3, 224, 224) by slicing and joining, an image and a patch at a time."""
+    """Tile (n, 3, 224, 224) by slicing and concatenating one patch at a time."""
     tiled = []
     for image in images:
         side = int(torch.randint(SMALLEST, LARGEST + 1, ()))
@@ -53,7 +53,7 @@ def loop(images: Tensor, out: Tensor) -> Tensor:
 
 
 def _versus_loop(views: Tensor) -> float:
-    """The loop's time over that of the batch function, drawing included in both."""
+    """Time of the loop divided by that of the batch function, both including sampling."""
     torch.manual_seed(0)
     rng = generator(0, "tiling")
     batches = views.split(BATCH)
@@ -68,7 +68,7 @@ def _versus_loop(views: Tensor) -> float:
 
 
 def _share_of_view(encoded: Sequence[bytes]) -> float:
-    """Time of the augmentation `patch_tiling` over that of MoCo-v2's query view from a JPEG."""
+    """Time of the augmentation `patch_tiling` divided by that of MoCo-v2's query view of a JPEG."""
     pipeline = load_recipe("moco-v2-imagenet").view_plan().pipelines["query"]
     tiling = make_augmentation("patch_tiling", {"size": SIDE})
     calls = count()
@@ -78,8 +78,8 @@ def _share_of_view(encoded: Sequence[bytes]) -> float:
     def make_view(item: int) -> None:
         nonlocal newest
         image = EncodedImage(encoded[item])
-        draws = pipeline.sample(generator(0, next(calls), item), image.height, image.width)
-        newest = pipeline.apply(image.pixels(pipeline.shrink(draws)), draws)
+        params = pipeline.sample(generator(0, next(calls), item), image.height, image.width)
+        newest = pipeline.apply(image.pixels(pipeline.shrink(params)), params)
 
     def tile(item: int) -> np.ndarray:
         return tiling.apply(newest, tiling.sample(rng, SIDE, SIDE))

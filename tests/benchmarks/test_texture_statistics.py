@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
+from benchmarks.texture_statistics import find_copied_pieces, gram_distance, wasserstein_distance
 from scipy import ndimage, stats
 
 RNG = np.random.default_rng
@@ -73,7 +73,7 @@ def test_images_that_are_too_small_are_refused(distance) -> None:  # type: ignor
 
 def test_a_whole_copy_is_one_region_of_its_example() -> None:
     examples = [noise(40, 40, 1), noise(30, 50, 2)]
-    found = copying(examples[1][5:25, 10:45], examples)
+    found = find_copied_pieces(examples[1][5:25, 10:45], examples)
     assert found.shares == (0.0, 1.0)
     assert found.areas.tolist() == [20 * 35]
     assert found.median_area == found.median_region == 700
@@ -85,7 +85,7 @@ def test_regions_are_told_apart_by_example_and_offset() -> None:
     result[:10, :10] = examples[0][5:15, 5:15]
     result[:10, 10:20] = examples[0][5:15, 16:26]
     result[10:30, :15] = examples[1][:20, :15]
-    found = copying(result, examples)
+    found = find_copied_pieces(result, examples)
     assert sorted(found.areas.tolist()) == [100, 100, 300]
     assert found.shares == pytest.approx((200 / 1200, 300 / 1200))
     assert (found.median_area, found.median_region) == (300, 100)
@@ -95,13 +95,13 @@ def test_pieces_of_one_offset_that_do_not_touch_are_two_regions() -> None:
     example = noise(40, 40, 1)
     result = example.copy()
     result[:, 18:22] = noise(40, 4, 2)
-    assert sorted(copying(result, [example]).areas.tolist()) == [18 * 40, 18 * 40]
+    assert sorted(find_copied_pieces(result, [example]).areas.tolist()) == [18 * 40, 18 * 40]
 
 
 def test_what_lies_in_two_pieces_counts_for_the_larger() -> None:
     example = noise(60, 60, 1)
     example[40:50, 40:50] = example[:10, :10]
-    assert copying(example[:20, :20], [example]).areas.tolist() == [400]
+    assert find_copied_pieces(example[:20, :20], [example]).areas.tolist() == [400]
 
 
 def test_noise_flat_areas_and_crumbs_are_not_found() -> None:
@@ -110,7 +110,7 @@ def test_noise_flat_areas_and_crumbs_are_not_found() -> None:
     crumbs = noise(40, 40, 2)
     crumbs[5:7, 5:20] = example[25:27, 5:20]
     for result in (noise(40, 40, 3), np.full((30, 30, 3), 7, np.uint8), crumbs, example[:2, :2]):
-        found = copying(result, [example])
+        found = find_copied_pieces(result, [example])
         assert found.shares == (0.0,)
         assert found.median_area == found.median_region == 0
 
@@ -125,6 +125,6 @@ def test_shares_cover_just_the_blocks_that_occur_in_an_example() -> None:
     there = blocks(example)
     hits = np.array([0 < there.count(block) <= 16 for block in blocks(result)]).reshape(22, 22)
     covered = ndimage.binary_dilation(np.pad(hits, 1), np.ones((3, 3)))
-    found = copying(result, [example])
+    found = find_copied_pieces(result, [example])
     assert found.areas.sum() == covered.sum()
     assert found.shares[0] == pytest.approx(covered.mean())

@@ -1,4 +1,4 @@
-"""Processes that make data sets, to be killed on the way."""
+"""Processes that copy data sets, to be killed while they run."""
 
 import multiprocessing
 import os
@@ -26,7 +26,7 @@ def start(make: Callable[..., Any], *arguments: Any, **settings: Any) -> BasePro
 def results(folder: Path) -> int:
     """How many files have appeared in a folder besides its manifest, while others write to it."""
     walk = os.walk(folder)  # which, unlike pathlib's, passes over folders that vanish
-    return sum(len(files) for place, _, files in walk if ".partial" not in place) - 1
+    return sum(len(files) for folder, _, files in walk if ".partial" not in folder) - 1
 
 
 def wait_for(folder: Path, count: int, alive: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Small data sets to copy, and what a test needs to compare the copies."""
+"""Small data sets to copy, and functions to compare copies."""
 
 import hashlib
 import io

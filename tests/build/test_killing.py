@@ -1,4 +1,4 @@
-"""Killed at any moment, the same call goes on, to what an uninterrupted run gives."""
+"""A run killed at any time can be continued, with the result of an uninterrupted run."""
 
 import os
 import signal
@@ -79,7 +79,7 @@ def test_workers_end_with_a_killed_run(tmp_path: Path) -> None:
         time.sleep(0.01)
 
 
-def test_a_killed_worker_is_told(tmp_path: Path) -> None:
+def test_a_killed_worker_is_reported(tmp_path: Path) -> None:
     source = plain_tree(tmp_path / "in", 48)
     told = tmp_path / "told"
 
@@ -101,7 +101,7 @@ def test_a_killed_worker_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_promptly_and_says_how_to_go_on(
+def test_a_signal_stops_promptly_and_says_how_to_continue(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     source = plain_tree(tmp_path / "in", 48)

@@ -1,4 +1,4 @@
-"""What copies are called: in a tree, doubled, and in shards."""
+"""Names of copies: in a tree, next to their originals, and in shards."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_a_copy_has_the_name_of_its_original(path: str, wanted: OutputFormat, na
         ("v1.2/1", "v1.2/1-gaussian.png"),
     ],
 )
-def test_a_doubled_copy_lies_beside_its_original(path: str, name: str) -> None:
+def test_a_copy_with_its_original_kept_has_a_name_of_its_own(path: str, name: str) -> None:
     assert CopySettings(GAUSSIAN, keep_originals=True).file_name(path) == name
 
 
@@ -50,11 +50,11 @@ def test_a_doubled_copy_lies_beside_its_original(path: str, name: str) -> None:
 )
 def test_a_copy_in_a_shard_keeps_its_key(ending: str, wanted: OutputFormat, name: str) -> None:
     assert CopySettings(GAUSSIAN, wanted).member_name("a/7", ending) == f"a/7.{name}"
-    doubled = CopySettings(GAUSSIAN, wanted, keep_originals=True)
-    assert doubled.member_name("a/7", ending) == f"a/7-gaussian.{name}"
+    settings = CopySettings(GAUSSIAN, wanted, keep_originals=True)
+    assert settings.member_name("a/7", ending) == f"a/7-gaussian.{name}"
 
 
-def test_whole_files_are_told_from_cut_ones(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_truncated_files_are_recognized(tmp_path) -> None:  # type: ignore[no-untyped-def]
     import numpy as np
 
     image = np.zeros((9, 9, 3), np.uint8)

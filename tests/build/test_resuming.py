@@ -1,4 +1,4 @@
-"""Going on: what is there is kept, what is missing or cut is made, other parameters are refused."""
+"""Resuming: existing copies are kept, missing and truncated ones made, other settings rejected."""
 
 import json
 import os
@@ -45,8 +45,8 @@ def test_missing_and_cut_copies_are_made_again(source: Path, out: Path) -> None:
     assert digests(out) == whole
 
 
-def test_a_cut_original_of_a_doubled_set_is_copied_again(source: Path, tmp_path: Path) -> None:
-    out = tmp_path / "double"
+def test_a_truncated_original_is_copied_again(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "both"
     filter_data(source, out, "gaussian", keep_originals=True)
     whole = digests(out)
     (out / "train/c0/000.jpg").write_bytes(b"cut")
@@ -208,7 +208,7 @@ class TestWhatCannotBe:
         assert not (tmp_path / "out").exists()
 
 
-def test_a_full_disk_is_told_and_the_same_call_goes_on(
+def test_a_full_disk_is_reported_and_the_same_call_continues(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = Path.write_bytes
@@ -232,7 +232,7 @@ def test_a_full_disk_is_told_and_the_same_call_goes_on(
     assert digests(tmp_path / "out") == digests(tmp_path / "fresh")
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(source: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_is_reported(source: Path, tmp_path: Path) -> None:
     # A file lies where a folder has to be; that holds for the superuser too.
     out = tmp_path / "out"
     filter_data(source, out, "gaussian")
@@ -313,7 +313,7 @@ def test_names_that_would_be_too_long_are_refused_before_any_work(tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_shards_without_images_are_told(tmp_path: Path) -> None:
+def test_shards_without_images_are_reported(tmp_path: Path) -> None:
     write_tar(tmp_path / "s-0.tar", {"a.cls": b"1"})
     with pytest.raises(RunError, match="no images in"):
         filter_data(tmp_path / "s-0.tar", tmp_path / "out", "gaussian")

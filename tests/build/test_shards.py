@@ -1,4 +1,4 @@
-"""Shards in, shards out: samples keep all that belongs to them."""
+"""Shards become shards, and samples keep their other members."""
 
 import itertools
 import json
@@ -71,7 +71,9 @@ def test_any_number_of_workers_gives_the_same_bytes(pattern: str, tmp_path: Path
     assert len(first) == 4 and first == digests(tmp_path / "2") == digests(tmp_path / "3")
 
 
-def test_a_doubled_shard_has_both_samples_with_their_labels(pattern: str, tmp_path: Path) -> None:
+def test_a_shard_with_originals_has_both_samples_with_their_labels(
+    pattern: str, tmp_path: Path
+) -> None:
     filter_data(pattern, tmp_path / "out", "gaussian", keep_originals=True)
     before, after = members(tmp_path / "in/s-01.tar"), members(tmp_path / "out/s-01.tar")
     assert len(after) == 2 * len(before)
@@ -83,9 +85,9 @@ def test_a_doubled_shard_has_both_samples_with_their_labels(pattern: str, tmp_pa
     # The members of a sample lie side by side, as readers of shards want it.
     keys = [name.partition(".")[0] for name in after]
     assert len(set(keys)) == 1 + sum(a != b for a, b in itertools.pairwise(keys))
-    doubled = open_data(out_pattern(tmp_path / "out"))
-    assert len(doubled) == 24 and doubled.labels is not None
-    assert doubled.labels.tolist() == [label for label in open_data(pattern).labels for _ in "ab"]
+    both = open_data(out_pattern(tmp_path / "out"))
+    assert len(both) == 24 and both.labels is not None
+    assert both.labels.tolist() == [label for label in open_data(pattern).labels for _ in "ab"]
 
 
 def test_a_single_shard_and_odd_members(tmp_path: Path) -> None:

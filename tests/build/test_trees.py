@@ -1,4 +1,4 @@
-"""Trees of images: mirrored, by any number of workers to the same bytes, sources untouched."""
+"""Trees of images: the same bytes for any number of workers, and unchanged sources."""
 
 import json
 import shutil
@@ -86,7 +86,7 @@ def test_sources_are_only_read(tmp_path: Path) -> None:
     assert {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in source.rglob("*")} == before
 
 
-def test_a_doubled_set_has_original_and_copy_side_by_side(tmp_path: Path) -> None:
+def test_kept_originals_are_next_to_their_copies(tmp_path: Path) -> None:
     source = write_tree(tmp_path / "in", NAMES)
     filter_data(source, tmp_path / "out", "gaussian", keep_originals=True)
     for name in NAMES:
@@ -124,7 +124,7 @@ def test_a_split_is_copied_alone(tmp_path: Path) -> None:
     assert manifest(tmp_path / "out")["source"] == "in@val"
 
 
-def test_a_drawn_set_becomes_a_tree_of_png(tmp_path: Path) -> None:
+def test_a_rendered_set_becomes_a_tree_of_png(tmp_path: Path) -> None:
     drawn = Shapes("test", size=32, count=5)
     filter_data(drawn, tmp_path / "out", "gaussian", keep_originals=True)
     for index in range(5):

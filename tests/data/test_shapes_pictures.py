@@ -47,7 +47,7 @@ def upright(name: str, degrees: float = 0.0, mirrored: bool = False) -> Mask:
 
 @cache
 def templates(name: str, turn: int) -> list[Mask]:
-    """A shape after quarter turns counterclockwise, at several tilts and in the mirror."""
+    """A shape after quarter times counterclockwise, at several tilts and in the mirror."""
     return [
         normed(np.rot90(upright(name, tilt, mirrored), turn))
         for tilt in (-12, -4, 4, 12)
@@ -56,7 +56,7 @@ def templates(name: str, turn: int) -> list[Mask]:
 
 
 def best_fit(mask: Mask) -> tuple[str, int]:
-    """The shape and the quarter turns whose templates fit a mask best."""
+    """The shape and the quarter times whose templates fit a mask best."""
     seen = normed(mask)
     fits = {
         (name, turn): max(overlap(seen, one) for one in templates(name, turn))
@@ -75,7 +75,7 @@ def object_before_background(source: Shapes, index: int) -> Mask:
 
 
 def spectrum(image: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Log power by frequency, down and across: texture without place."""
+    """Log power by frequency, down and across: texture without position."""
     luma = image @ np.array(LUMA)
     power = np.abs(np.fft.rfft2(luma - luma.mean())) ** 2
     coarse = power[:48, :24].reshape(12, 4, 6, 4).mean(axis=(1, 3))
@@ -83,7 +83,7 @@ def spectrum(image: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 class TestPictures:
-    def test_color_and_place_are_those_in_the_picture(self) -> None:
+    def test_color_and_position_are_those_in_the_picture(self) -> None:
         source = Shapes("silhouette", count=60)
         for index in range(60):
             image = source.image(index).array
@@ -103,20 +103,20 @@ class TestPictures:
         assert fits == [(SHAPE_NAMES[k], 0) for k in source.shape_labels]
 
     @pytest.mark.parametrize("name", SHAPE_NAMES)
-    def test_a_quarter_turn_can_be_told_even_in_a_mirror(self, name: str) -> None:
+    def test_a_rotation_by_90_degrees_is_visible_even_in_a_mirror(self, name: str) -> None:
         for turn in (1, 2, 3):
             nearest = max(
                 overlap(one, other) for one in templates(name, 0) for other in templates(name, turn)
             )
             assert nearest < 0.85
 
-    def test_rotated_turns_the_whole_picture_counterclockwise(self) -> None:
+    def test_rotated_rotates_the_whole_picture_counterclockwise(self) -> None:
         source = Shapes("rotated", count=64)
         np.testing.assert_array_equal(np.bincount(source.rotation_labels), np.full(4, 16))
         np.testing.assert_array_equal(Shapes("test", count=8).rotation_labels, np.zeros(8))
         fits = [best_fit(object_before_background(source, index)) for index in range(32)]
-        turned = zip(source.shape_labels[:32], source.rotation_labels[:32], strict=True)
-        assert fits == [(SHAPE_NAMES[shape], turns) for shape, turns in turned]
+        labels = zip(source.shape_labels[:32], source.rotation_labels[:32], strict=True)
+        assert fits == [(SHAPE_NAMES[shape], times) for shape, times in labels]
 
     def test_objects_fill_a_good_part_and_stay_inside(self) -> None:
         masks = [seen_object(image) for image in pixels(Shapes("silhouette", count=200))]
@@ -163,7 +163,7 @@ class TestPictures:
         assert told >= 57
 
     def test_stylized_textures_say_nothing_of_the_class(self) -> None:
-        """Plans of one number have one style, and the number is drawn apart from the class."""
+        """Plans of one number have one style, and the number is independent of the class."""
         plans = [sample_plan(0, "stylized", index, palette=False) for index in range(800)]
         assert len({plan.style for plan in plans}) == 800
         assert all(sample_plan(0, "test", index, palette=False).style is None for index in range(8))

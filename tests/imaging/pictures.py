@@ -1,4 +1,4 @@
-"""Pictures to compare libraries on: drawn ones anywhere, photographs where there are some."""
+"""Pictures to compare libraries on: synthetic ones, and photographs where there are some."""
 
 import io
 import tarfile

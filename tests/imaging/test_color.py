@@ -1,4 +1,4 @@
-"""ColorStep against torchvision's functions on PIL images."""
+"""Color adjustments against torchvision's functions on PIL images."""
 
 from itertools import permutations
 

@@ -1,4 +1,4 @@
-"""Anisotropic diffusion is the formula of MedPy, keeps its invariants, and refuses nonsense."""
+"""Anisotropic diffusion: MedPy's formula, its invariants, and errors."""
 
 import os
 import subprocess
@@ -136,7 +136,7 @@ def test_values_stay_in_their_range_and_keep_their_mean(
 
 @few
 @given(images(), options)
-def test_turned_and_flipped_images_give_turned_and_flipped_results(
+def test_rotated_and_flipped_images_give_rotated_and_flipped_results(
     image: np.ndarray, chosen: dict[str, Any]
 ) -> None:
     image = image.astype(np.float32)

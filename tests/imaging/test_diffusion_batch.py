@@ -1,4 +1,4 @@
-"""Diffusion of a batch of tensors is that of its images, one by one."""
+"""Diffusion of a batch of tensors equals that of its images."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_an_accelerator_gives_the_same() -> None:
         (
             torch.zeros(2, 3, 4, 4),
             {"iterations": torch.tensor([1, 2, 3])},
-            "a tensor of 2 integers",
+            "tensor of 2 integers",
         ),
         (torch.zeros(2, 3, 4, 4), {"iterations": torch.tensor([1.0, 2.0])}, "not torch.float32"),
         (torch.zeros(2, 3, 4, 4), {"iterations": torch.tensor([1, -2])}, "at least 0, not -2"),

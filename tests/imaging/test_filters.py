@@ -1,4 +1,4 @@
-"""The bilateral filter and the cartoon take texture out, keep edges, and take any image."""
+"""Bilateral filter and cartoon remove texture, preserve edges, and accept any image."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -64,13 +64,13 @@ def test_the_input_may_be_a_view_or_read_only_and_is_not_changed() -> None:
     np.testing.assert_array_equal(resize_box(part, (0, 0, 70, 140), 33, 44), expected)
 
 
-def test_flips_and_turns_are_numpys() -> None:
+def test_flips_and_rotations_equal_numpys() -> None:
     image = pictures("drawn")[0]
     np.testing.assert_array_equal(flip_horizontal(image), np.fliplr(image))
     np.testing.assert_array_equal(flip_vertical(image), np.flipud(image))
-    for turns in range(4):
-        turned = PIL.Image.fromarray(image).rotate(90 * turns, expand=True)
-        np.testing.assert_array_equal(rotate90(image, turns), np.asarray(turned))
+    for times in range(4):
+        rotated = PIL.Image.fromarray(image).rotate(90 * times, expand=True)
+        np.testing.assert_array_equal(rotate90(image, times), np.asarray(rotated))
 
 
 @pytest.mark.parametrize("box", [(3, 4, 5, 6), (-3, -2, 10, 10), (5, 5, 40, 40), (-5, -5, 60, 60)])
@@ -81,7 +81,7 @@ def test_a_crop_beyond_the_image_is_black_there(box: tuple[int, int, int, int]) 
 
 
 @pytest.mark.parametrize(("full", "factor"), [((335, 500), 2), ((335, 500), 8), ((41, 1000), 4)])
-def test_a_box_keeps_its_place_in_an_image_decoded_smaller(
+def test_a_box_keeps_its_position_in_an_image_decoded_smaller(
     full: tuple[int, int], factor: int
 ) -> None:
     decoded = np.zeros((-(-full[0] // factor), -(-full[1] // factor), 3), np.uint8)

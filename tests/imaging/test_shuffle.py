@@ -1,4 +1,4 @@
-"""Patch shuffle: every patch is somewhere else, whole, and nothing else has changed."""
+"""Patch shuffle: every patch moves as a whole, and nothing else changes."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def cut(image: np.ndarray, grid: int, side: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("grid", [2, 3, 4, 12])
-def test_patches_are_all_there_and_none_is_in_its_place(grid: int) -> None:
+def test_patches_are_all_there_and_none_keeps_its_position(grid: int) -> None:
     image = numbered(24, 24)
     for seed in range(20):
         before = cut(image, grid, 24 // grid)

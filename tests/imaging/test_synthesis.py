@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import PIL.Image
 import pytest
-from benchmarks.texture_statistics import copying, gram_distance, wasserstein_distance
+from benchmarks.texture_statistics import find_copied_pieces, gram_distance, wasserstein_distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -153,7 +153,7 @@ def test_bad_input_is_refused_in_a_sentence(
         (50, 60, 80, 50),
     ],
 )
-def test_patches_are_the_center_and_a_random_place(
+def test_patches_are_the_center_and_a_random_position(
     height: int, width: int, asked: int | None, side: int
 ) -> None:
     y, x = np.mgrid[:height, :width]
@@ -164,7 +164,7 @@ def test_patches_are_the_center_and_a_random_place(
         assert center.shape == random.shape == (side, side, 3)
         middle = ((height - side) // 2 % 256, (width - side) // 2 % 256, 0)
         assert tuple(center[0, 0].tolist()) == middle
-        top, left = (int(place) for place in random[0, 0, :2])
+        top, left = (int(number) for number in random[0, 0, :2])
         np.testing.assert_array_equal(random, image[top : top + side, left : left + side])
         corners.add((top, left))
     assert len(corners) > 5 or (height - side + 1) * (width - side + 1) < 20
@@ -190,7 +190,7 @@ def test_textures_of_photographs_are_closer_than_the_papers_tool_s() -> None:
                 (
                     wasserstein_distance([result], examples),
                     gram_distance([result], examples),
-                    copying(result, examples).median_area,
+                    find_copied_pieces(result, examples).median_area,
                 )
             )
     ours, theirs = np.mean(measured[::2], axis=0), np.mean(measured[1::2], axis=0)

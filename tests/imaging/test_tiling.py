@@ -1,4 +1,4 @@
-"""Patch tiling against plain loops, and what its draws promise."""
+"""Patch tiling against plain loops, and the distribution of its sampled parameters."""
 
 from itertools import combinations
 
@@ -33,7 +33,7 @@ def naive(image: np.ndarray, tiles: Tiles) -> np.ndarray:
     return np.concatenate(rows)[: tiles.height, : tiles.width]
 
 
-def places(tiles: Tiles) -> list[tuple[int, int]]:
+def positions(tiles: Tiles) -> list[tuple[int, int]]:
     """Top and left of the patches that are used."""
     side = int(tiles.sides[0])
     used = tiles.cells[0, : -(-tiles.height // side), : -(-tiles.width // side), :2]
@@ -141,7 +141,7 @@ class TestDraws:
         assert counts[:16].sum() == 0 and len(counts) == 73
         assert stats.chisquare(counts[16:]).pvalue > 1e-3
 
-    def test_every_place_is_as_likely_the_last_one_included(self) -> None:
+    def test_every_position_is_as_likely_the_last_one_included(self) -> None:
         tiles = sample_tiles(generator(0), 12, 10, patch=(5, 5), size=(50, 50), count=60)
         tops, lefts = tiles.cells[..., 0].ravel(), tiles.cells[..., 1].ravel()
         table = np.zeros((8, 6))
@@ -149,7 +149,7 @@ class TestDraws:
         assert stats.chisquare(table.ravel()).pvalue > 1e-3
 
     def test_orientations_are_as_likely_where_asked_for(self) -> None:
-        def drawn(flip: bool, rotate: bool) -> np.ndarray:
+        def sampled(flip: bool, rotate: bool) -> np.ndarray:
             tiles = sample_tiles(
                 generator(0),
                 50,
@@ -162,18 +162,18 @@ class TestDraws:
             )
             return np.bincount(tiles.cells[..., 2].ravel() * 4 + tiles.cells[..., 3].ravel())
 
-        assert list(drawn(False, False)) == [2000]
-        assert stats.chisquare(drawn(True, False)[[0, 4]]).pvalue > 1e-3
-        assert drawn(False, True).size == 4
-        assert stats.chisquare(drawn(False, True)).pvalue > 1e-3
-        assert stats.chisquare(drawn(True, True)).pvalue > 1e-3
+        assert list(sampled(False, False)) == [2000]
+        assert stats.chisquare(sampled(True, False)[[0, 4]]).pvalue > 1e-3
+        assert sampled(False, True).size == 4
+        assert stats.chisquare(sampled(False, True)).pvalue > 1e-3
+        assert stats.chisquare(sampled(True, True)).pvalue > 1e-3
 
     def test_a_vertical_flip_turns_patches_upside_down(self) -> None:
         """Both flips, on a patch as large as the image: all four, equally likely."""
         image = np.arange(3 * 5 * 5, dtype=np.uint8).reshape(5, 5, 3)
         kinds = [image, image[::-1], image[:, ::-1], image[::-1, ::-1]]
 
-        def drawn(flip: bool) -> list[int]:
+        def sampled(flip: bool) -> list[int]:
             found = []
             for seed in range(200):
                 tiles = sample_tiles(
@@ -183,9 +183,9 @@ class TestDraws:
                 found.append(next(k for k, one in enumerate(kinds) if np.array_equal(one, tiled)))
             return np.bincount(found, minlength=4).tolist()
 
-        assert drawn(False)[2:] == [0, 0]
-        assert stats.chisquare(drawn(False)[:2]).pvalue > 1e-3
-        assert stats.chisquare(drawn(True)).pvalue > 1e-3
+        assert sampled(False)[2:] == [0, 0]
+        assert stats.chisquare(sampled(False)[:2]).pvalue > 1e-3
+        assert stats.chisquare(sampled(True)).pvalue > 1e-3
 
     def test_a_side_is_at_most_the_image_s_shorter_one(self) -> None:
         assert sample_tiles(generator(0), 9, 30, patch=(16, 72)).sides[0] == 9
@@ -207,13 +207,13 @@ class TestApart:
             generator(seed), height, width, patch=(side, side), size=(out, out), overlap=False
         )
         side = int(tiles.sides[0])
-        drawn = places(tiles)
-        assert all(0 <= top <= height - side and 0 <= left <= width - side for top, left in drawn)
-        if (height // side) * (width // side) >= len(drawn):
-            for (a, b), (c, d) in combinations(drawn, 2):
+        sampled = positions(tiles)
+        assert all(0 <= top <= height - side and 0 <= left <= width - side for top, left in sampled)
+        if (height // side) * (width // side) >= len(sampled):
+            for (a, b), (c, d) in combinations(sampled, 2):
                 assert abs(a - c) >= side or abs(b - d) >= side
         possible = (height - side + 1) * (width - side + 1)
-        assert len(set(drawn)) == min(len(drawn), possible)
+        assert len(set(sampled)) == min(len(sampled), possible)
 
     def test_a_side_that_divides_the_image_gives_a_permutation_of_its_patches(self) -> None:
         image = random_image(0, 64, 64)
@@ -226,7 +226,7 @@ class TestApart:
 
     def test_cells_get_every_part_of_the_image_alike(self) -> None:
         firsts = [
-            places(
+            positions(
                 sample_tiles(generator(seed), 32, 32, patch=(8, 8), size=(32, 32), overlap=False)
             )[0]
             for seed in range(1600)
@@ -236,13 +236,13 @@ class TestApart:
             table[top // 8, left // 8] += 1
         assert stats.chisquare(table.ravel()).pvalue > 1e-3
 
-    def test_where_patches_must_overlap_all_places_can_still_come(self) -> None:
+    def test_where_patches_must_overlap_all_positions_can_still_occur(self) -> None:
         seen = set()
         for seed in range(400):
             tiles = sample_tiles(
                 generator(seed), 20, 20, patch=(7, 7), size=(20, 20), overlap=False
             )
-            seen |= set(places(tiles))
+            seen |= set(positions(tiles))
         assert len(seen) == 14 * 14
 
 

@@ -1,4 +1,4 @@
-"""Texture transfer: shapes stay, texture and colors become the style's."""
+"""Texture transfer keeps shapes and replaces texture and colors by those of the style."""
 
 import cv2
 import numpy as np

@@ -1,4 +1,4 @@
-"""All corruptions against the published definitions, for the same sampled numbers, to the pixel."""
+"""All corruptions against the published definitions, to the pixel for the same random numbers."""
 
 from concurrent.futures import ThreadPoolExecutor
 

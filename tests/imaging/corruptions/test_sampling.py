@@ -66,7 +66,7 @@ def test_frost_has_the_tones_of_the_photographs(number: int) -> None:
 
 
 @pytest.mark.parametrize("severities", ["imagenet", "cifar"])
-def test_frost_is_a_weighted_sum_with_a_piece_of_a_plate(severities: str) -> None:
+def test_frost_is_a_weighted_sum_with_a_piece_of_a_window(severities: str) -> None:
     image = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
     numbers = parameters("frost", 5, severities)
     keep, weight, scale = numbers
@@ -77,7 +77,7 @@ def test_frost_is_a_weighted_sum_with_a_piece_of_a_plate(severities: str) -> Non
     assert np.array_equal(out, np.clip(keep * image + weight * corner, 0, 255).astype(np.uint8))
 
 
-def test_frost_shows_every_plate_and_place() -> None:
+def test_frost_shows_every_window_and_position() -> None:
     rng = generator(0)
     sampled = [CORRUPTIONS["frost"].sample(rng, 8, 8, ()) for _ in range(300)]
     assert {one.number for one in sampled} == set(range(WINDOWS))
@@ -85,7 +85,7 @@ def test_frost_shows_every_plate_and_place() -> None:
     assert max(one.left for one in sampled) > 0.95
 
 
-def test_frost_covers_images_larger_than_a_plate() -> None:
+def test_frost_covers_images_larger_than_a_window() -> None:
     black = np.zeros((500, 1000, 3), np.uint8)
     out = corrupt(black, "frost", 3, generator(0))
     blocks = out.reshape(5, 100, 10, 100, 3).mean((1, 3, 4))

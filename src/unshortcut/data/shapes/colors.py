@@ -34,14 +34,11 @@ def sample_colors(sampler: Sampler, palette: bool) -> Colors:
     With `palette` the background has the object's hues and saturations, so that every crop shows
     the same palette; the lightness does not change.
     """
-    ground, figure, behind = (
-        sampler.uniform(*DARK),
-        sampler.uniform(*LIGHT),
-        sampler.uniform(*MIDDLE),
-    )
+    ground, figure = sampler.uniform(*DARK), sampler.uniform(*LIGHT)
+    behind = sampler.uniform(*MIDDLE)
     if sampler.integer(2):
         ground, figure = figure, ground
-    spread = sampler.uniform(0.1, 0.2) * (1 if sampler.integer(2) else -1)
+    contrast = sampler.uniform(0.1, 0.2) * (1 if sampler.integer(2) else -1)
     named = sampler.integer(len(COLOR_NAMES))
     tints = [
         (sampler.uniform(), sampler.uniform(0.1, 0.4)),
@@ -54,7 +51,7 @@ def sample_colors(sampler: Sampler, palette: bool) -> Colors:
     return Colors(
         named,
         (color(*tints[0], ground), color(*tints[1], figure)),
-        (color(*tints[2], behind - spread), color(*tints[3], behind + spread)),
+        (color(*tints[2], behind - contrast), color(*tints[3], behind + contrast)),
     )
 
 

@@ -1,10 +1,10 @@
-"""Random scalars from blocks of random numbers: a NumPy call per scalar would be too slow."""
+"""Random scalars without a NumPy call for each, which would be too slow."""
 
 import numpy as np
 
 
 class Sampler:
-    """Samples numbers one at a time from a generator that is asked for whole blocks."""
+    """Samples numbers one at a time from blocks of uniform random numbers."""
 
     BLOCK = 64
 

@@ -134,10 +134,10 @@ def _snowed(pixels, gray, streaks, share, rest, out):  # type: ignore[no-untyped
     for y in range(height):
         for x in range(width):
             white = gray[y, x] * np.float32(1.5) + np.float32(0.5)
-            streak, turned = streaks[y, x], streaks[height - 1 - y, width - 1 - x]
+            streak, rotated = streaks[y, x], streaks[height - 1 - y, width - 1 - x]
             for c in range(channels):
                 whitened = share * pixels[y, x, c] + rest * max(pixels[y, x, c], white)
-                out[y, x, c] = _cut(whitened + streak + turned)
+                out[y, x, c] = _cut(whitened + streak + rotated)
 
 
 @compiled
