@@ -3,30 +3,34 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+from rich.console import Console
+from rich.markup import escape
 
 from unshortcut.auditing.request import AuditRequest
-from unshortcut.auditing.run import run_audit
-from unshortcut.report.report import Report
+
+if TYPE_CHECKING:
+    from unshortcut.report.report import Report
 
 P = ParamSpec("P")
 
 
 def _called_with(
     request_type: Callable[P, AuditRequest],
-) -> Callable[[Callable[[AuditRequest], Report]], Callable[P, Report]]:
+) -> Callable[[Callable[[AuditRequest], "Report"]], Callable[P, "Report"]]:
     """Let a function of a request be called with the fields of the request, and document them."""
 
-    def decorate(function: Callable[[AuditRequest], Report]) -> Callable[P, Report]:
+    def decorate(function: Callable[[AuditRequest], "Report"]) -> Callable[P, "Report"]:
         @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> Report:
+        def call(*args: P.args, **kwargs: P.kwargs) -> "Report":
             return function(request_type(*args, **kwargs))
 
         arguments = inspect.cleandoc(request_type.__doc__ or "").partition("Args:\n")[2]
         documented: Any = call
         documented.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{arguments}"
         documented.__signature__ = inspect.signature(request_type).replace(
-            return_annotation=Report.__name__
+            return_annotation="Report"
         )
         return call
 
@@ -34,12 +38,18 @@ def _called_with(
 
 
 @_called_with(AuditRequest)
-def audit(request: AuditRequest) -> Report:
+def audit(request: AuditRequest) -> "Report":
     """Measure what models look at, and return a report: a page, a table, or plain values.
 
     >>> report = audit("timm:resnet50", "photos", only=["corruptions"])  # doctest: +SKIP
     >>> report.write("report.html")  # doctest: +SKIP
     """
+    console = request.console or Console(stderr=True)
+    console.print(escape(request.summary()), highlight=False)
+    # Imported after the first line is printed, because PyTorch takes seconds to import.
+    from unshortcut.auditing.run import run_audit
+    from unshortcut.report.report import Report
+
     report = Report(run_audit(request))
     if request.out is not None:
         report.write(request.out)

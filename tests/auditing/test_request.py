@@ -92,6 +92,33 @@ def test_the_closest_command_names_what_differs_from_the_defaults() -> None:
     )
 
 
+def test_the_summary_names_models_data_and_measurements() -> None:
+    request = AuditRequest(["/home/me/run", nn.Identity()], "shapes@test")
+    assert request.summary() == "Auditing run, Identity on shapes@test: all measurements"
+    request = AuditRequest({"mine": "run"}, Shapes("test", count=8), only="coarse")
+    assert request.summary() == "Auditing mine on Shapes: coarse"
+
+
+def test_what_is_audited_is_printed_before_torch_is_imported() -> None:
+    code = """
+import sys
+import unshortcut
+from rich.console import Console
+class Stop(Exception): pass
+class Stopping(Console):
+    def print(self, *texts, **options):
+        raise Stop(texts, [name for name in ("torch", "timm") if name in sys.modules])
+try:
+    unshortcut.audit("timm:resnet18@random", "shapes", console=Stopping())
+except Stop as stop:
+    assert stop.args == (("Auditing timm:resnet18@random on shapes: all measurements",), [])
+else:
+    raise AssertionError("nothing was printed")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 NO_LIGHTNING = """
 import sys
 from rich.console import Console

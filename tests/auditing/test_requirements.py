@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from unshortcut.auditing.findings import Entry, Findings, ModelInfo
-from unshortcut.auditing.requirements import Requirement, check_metric_names, check_requirements
+from unshortcut.auditing.requirements import Requirement, check_requirements, parse_requirements
 from unshortcut.errors import UsageError
 from unshortcut.measurements.measurement import Measurement, Metric
 from unshortcut.measuring.settings import Settings
@@ -58,11 +58,16 @@ def test_anything_else_is_refused(text: str) -> None:
 
 
 def test_a_metric_that_nothing_gives_is_found_before_anything_is_measured() -> None:
-    check_metric_names(
-        [Requirement.parse("half>=0"), Requirement.parse("half_of_dogs>=0")], {"half": Half()}
-    )
-    with pytest.raises(UsageError, match="did you mean 'half'"):
-        check_metric_names([Requirement.parse("halv>=0")], {"half": Half()})
+    texts = ["accuracy>=0.5", "shift_accuracy_sketch>=0"]
+    assert [one.metric for one in parse_requirements(texts)] == [
+        "accuracy",
+        "shift_accuracy_sketch",
+    ]
+    with pytest.raises(UsageError, match="did you mean 'accuracy'"):
+        parse_requirements(["acuracy>=0"])
+    with pytest.raises(UsageError, match="unknown metric 'shift_accuracy_sketch'"):
+        parse_requirements(texts, only=["confidence"])
+    assert parse_requirements([]) == []
 
 
 def test_every_model_is_checked_and_a_missing_metric_meets_nothing() -> None:

@@ -258,7 +258,7 @@ def test_models_data_and_measurements_are_said_first(folder: Path) -> None:
     audit({"mine": reds()}, folder, only=["coarse", "confidence"], console=console)
     assert isinstance(console.file, io.StringIO)
     first, second, *_ = console.file.getvalue().splitlines()
-    assert first == "Auditing mine on images: confidence, coarse"
+    assert first == "Auditing mine on images: coarse, confidence"
     assert second == "mine: classified by its own head of 2 classes"
 
 

@@ -109,6 +109,15 @@ class AuditRequest:
             if option.max is not None and value > option.max:
                 raise UsageError(f"{name} must be at most {option.max}, not {value}")
 
+    def summary(self) -> str:
+        """One line about the audit: models, data and measurements."""
+        several = isinstance(self.models, Mapping | list | tuple)
+        listed: Any = self.models if several else [self.models]
+        models = ", ".join(_label(one) for one in listed)
+        only = [self.only] if isinstance(self.only, str) else self.only
+        measurements = ", ".join(only) or "all measurements"
+        return f"Auditing {models} on {_label(self.data)}: {measurements}"
+
     def command_line(self) -> str:
         """The command that comes closest to this request, without private folders."""
         command = ["unshortcut", "audit", *_arguments(self.models, "MODEL")]
@@ -173,6 +182,12 @@ def argument_help() -> dict[str, str]:
     _, _, arguments = inspect.cleandoc(AuditRequest.__doc__ or "").partition("Args:\n")
     found = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", arguments, re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in found}
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, str | Path):
+        return public_name(str(value))
+    return str(getattr(value, "name", type(value).__name__))
 
 
 def _arguments(value: Any, placeholder: str) -> list[str]:

@@ -3,13 +3,15 @@
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from unshortcut.auditing.findings import Findings
 from unshortcut.errors import UsageError, unknown
-from unshortcut.measurements.measurement import Measurement
+
+if TYPE_CHECKING:
+    from unshortcut.auditing.findings import Findings
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -56,18 +58,21 @@ class RequirementResult:
     """The value of the metric, or why there is none."""
 
 
-def check_metric_names(
-    requirements: Sequence[Requirement], measurements: Mapping[str, Measurement]
-) -> None:
-    """Raise `UsageError` if none of the measurements gives a required metric."""
-    known = [name for one in measurements.values() for name in one.gives]
-    for requirement in requirements:
-        if not any(fnmatchcase(requirement.metric, name) for name in known):
-            raise unknown("metric", requirement.metric, known)
+def parse_requirements(texts: Sequence[str], only: Sequence[str] = ()) -> list[Requirement]:
+    """Parse requirements; `UsageError` if none of the measurements to make gives a metric."""
+    requirements = [Requirement.parse(text) for text in texts]
+    if requirements:
+        from unshortcut.measurements.measurement import measurements
+
+        known = [name for one in measurements(only).values() for name in one.gives]
+        for requirement in requirements:
+            if not any(fnmatchcase(requirement.metric, name) for name in known):
+                raise unknown("metric", requirement.metric, known)
+    return requirements
 
 
 def check_requirements(
-    requirements: Sequence[Requirement], findings: Findings
+    requirements: Sequence[Requirement], findings: "Findings"
 ) -> list[RequirementResult]:
     """Check every requirement on every model; a missing metric does not meet any."""
     return [
@@ -78,7 +83,7 @@ def check_requirements(
     ]
 
 
-def _check(requirement: Requirement, model: str, findings: Findings) -> RequirementResult:
+def _check(requirement: Requirement, model: str, findings: "Findings") -> RequirementResult:
     metric = findings.metrics(model).get(requirement.metric)
     if metric is not None:
         text = f"{requirement.metric} is {metric.value:.4g}"

@@ -19,7 +19,6 @@ from unshortcut.auditing.findings import Entry, Findings, ModelInfo
 from unshortcut.auditing.inputs import open_images, open_optional
 from unshortcut.auditing.request import AuditRequest
 from unshortcut.auditing.subjects import SubjectFactory, load
-from unshortcut.data.naming import data_name
 from unshortcut.errors import RunError, UnshortcutError, UsageError
 from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.settings import Settings
@@ -39,8 +38,6 @@ def run_audit(request: AuditRequest) -> Findings:
     if not models:
         raise UsageError("an audit needs at least one model")
     log = AuditLog(request.console or Console(stderr=True))
-    names = f"{', '.join(models)} on {data_name(request.data)}: {', '.join(chosen)}"
-    log.print(f"Auditing {escape(names)}")
     requested = len(models)
     baseline = None if request.baseline is None else _add_baseline(models, request.baseline)
     images = open_images(request.data, request.train)

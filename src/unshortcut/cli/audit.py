@@ -72,22 +72,16 @@ def command(
     - unshortcut audit runs/mine --data shapes --conflict shapes --shift shapes@sketch
     - unshortcut audit model.onnx --data photos/ --only corruptions --require 'mce<=0.8'
     """
-    from unshortcut.auditing.requirements import (
-        Requirement,
-        check_metric_names,
-        check_requirements,
-    )
+    from unshortcut.auditing.requirements import check_requirements, parse_requirements
     from unshortcut.auditor import audit
     from unshortcut.errors import UsageError
-    from unshortcut.measurements.measurement import measurements
     from unshortcut.result import write_result
 
     if out.is_dir():
         raise UsageError(f"'{out}' is a folder, and --out needs an HTML file")
     options["only"] = [name for entry in options["only"] for name in entry.split(",")]
     options |= preprocessing(options["size"], options["mean"], options["std"])
-    requirements = [Requirement.parse(text) for text in require]
-    check_metric_names(requirements, measurements(options["only"]))
+    requirements = parse_requirements(require, options["only"])
     report = audit(models, data, out=out, **options)
     console = Console()
     console.print(report)
