@@ -3,6 +3,8 @@
 import builtins
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +215,16 @@ def test_a_model_without_feature_maps_is_told_and_one_s_own_are_used() -> None:
             return images + 1
 
     assert torch.equal(from_object(Mine(), "mine").feature_maps(batch), batch + 1)
+
+
+def test_using_a_model_imports_no_lightning() -> None:
+    script = (
+        "import sys, torch, unshortcut\n"
+        "model = unshortcut.load_model('timm:resnet18@random', size=32)\n"
+        "unshortcut.embed(model, torch.zeros(1, 3, 32, 32))\n"
+        "print([name for name in sys.modules if name.split('.')[0].startswith('lightning')])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

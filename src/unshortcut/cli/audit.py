@@ -14,8 +14,6 @@ from unshortcut.cli.options import DataOption, JsonOption, ModelsArgument, prepr
 
 GROUP = "Evaluate"
 
-GROUP = "Evaluate"
-
 
 def _with_audit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace `**options` of a command by the options that `AuditRequest` describes."""

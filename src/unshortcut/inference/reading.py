@@ -100,14 +100,11 @@ def read_batches(
 def available_workers(workers: int | None = None) -> int:
     """The number of threads: as given, or that of the cores that this process may use."""
     if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
+        cores = getattr(os, "sched_getaffinity", None)  # not on every system
+        return len(cores(0)) if cores else os.cpu_count() or 1
     if workers < 0:
         raise UsageError(f"workers must be at least 0, not {workers}")
     return workers
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
 
 
 def _read_ahead(

@@ -49,7 +49,7 @@ def knn_data(spec: str | ImageSource, train: ImageSource, seed: int) -> KnnData 
 
 
 class OnlineKnn(Callback):
-    """kNN accuracy every few epochs and after the last one, on rank 0, into the log."""
+    """Logs the kNN accuracy every few epochs and after the last one, on rank 0."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class OnlineKnn(Callback):
             )
 
     def measure(self, method: LightningModule) -> float:
-        """kNN accuracy of the encoder as it is, in percent."""
+        """The current kNN accuracy of the encoder, in percent."""
         encoder = method_of(method).encoder
         was_training = encoder.training
         model = from_module("encoder", encoder, self.preprocessing)
