@@ -10,7 +10,7 @@ from torch import nn
 
 from unshortcut.auditing.run import examine
 from unshortcut.errors import UsageError
-from unshortcut.measuring.settings import IMAGES, Settings, Severities
+from unshortcut.measuring.settings import MAX_IMAGES, Settings, Severities
 from unshortcut.measuring.subjects.classifier import Kind
 from unshortcut.measuring.subjects.making import Stated
 from unshortcut.measuring.subjects.models import Model, by_name
@@ -36,7 +36,7 @@ def audit(
     readout: Kind | None = None,
     train: Data | None = None,
     full: bool = False,
-    images: int = IMAGES,
+    images: int = MAX_IMAGES,
     seed: int = 0,
     aggregate: str = "mean",
     severities: Severities = "imagenet",
@@ -152,8 +152,8 @@ def _command(
         words += ["--shift", _word(shift, "DATA")]
     if settings.full:
         words.append("--full")
-    if settings.images != IMAGES:
-        words += ["--images", str(settings.images)]
+    if settings.max_images != MAX_IMAGES:
+        words += ["--images", str(settings.max_images)]
     return shlex.join(words)
 
 

@@ -1,4 +1,4 @@
-"""How an audit is made, whatever the measurement."""
+"""Settings shared by all measurements of an audit."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,20 +7,21 @@ from unshortcut.measuring.subjects.class_names import Aggregate
 
 Severities = Literal["imagenet", "cifar"]
 
-IMAGES = 2000
-"""Images of the data that an audit looks at, at most, unless all are asked for."""
+MAX_IMAGES = 2000
+"""Default limit on the images of an audit."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What results depend on beside model and data."""
+    """Everything besides the model and the data that results depend on."""
 
     full: bool = False
-    """Every measurement takes all images."""
-    images: int = IMAGES
-    """At most, unless `full`; some measurements take a part of them."""
+    """Use all images in every measurement."""
+    max_images: int = MAX_IMAGES
+    """Largest number of images, unless `full`; some measurements use fewer."""
     seed: int = 0
+    """Random seed for image subsets and for noise."""
     aggregate: Aggregate = "mean"
-    """How a class that stands for several outputs gets its probability."""
+    """How the probabilities of the outputs that belong to one class are combined."""
     severities: Severities = "imagenet"
-    """Of the corruptions."""
+    """Which severities the corruptions have."""

@@ -176,11 +176,11 @@ class Subject:
 
     @cached_property
     def _labeled(self) -> Prepared:
-        return self.prepare(self.data, self.settings.images, classes=self.classes)
+        return self.prepare(self.data, self.settings.max_images, classes=self.classes)
 
     @cached_property
     def _unlabeled(self) -> Prepared:
-        return self.prepare(self.data, self.settings.images)
+        return self.prepare(self.data, self.settings.max_images)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

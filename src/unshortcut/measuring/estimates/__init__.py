@@ -1,1 +1,0 @@
-"""Figures with their intervals."""
