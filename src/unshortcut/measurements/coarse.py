@@ -255,9 +255,8 @@ def _summary(results: Mapping[str, CoarseResult]) -> Table:
     )
     rows = []
     for name, result in results.items():
-        total = result.total
-        counts = (total.num_errors, total.num_images)
-        rows.append([name, *_values(total), result.within_by_chance, *counts])
+        counts = (result.total.num_errors, result.total.num_images)
+        rows.append((name, *_values(result.total), result.within_by_chance, *counts))
     return Table("Fine and coarse accuracy", columns, rows)
 
 
@@ -279,8 +278,9 @@ def _by_class(results: Mapping[str, CoarseResult]) -> Table:
     return Table("Accuracy by coarse class", columns, rows, folded=len(rows) > 12)
 
 
-def _values(counts: CoarseClass) -> list[float]:
-    return [one.value for one in counts.estimates()]
+def _values(counts: CoarseClass) -> tuple[float, float, float, float]:
+    fine, coarse, summed, within = counts.estimates()
+    return fine.value, coarse.value, summed.value, within.value
 
 
 def _notes(results: Mapping[str, CoarseResult]) -> list[Note]:

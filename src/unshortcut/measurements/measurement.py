@@ -15,12 +15,11 @@ from unshortcut.discovery import find_all
 from unshortcut.errors import unknown
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Exhibit
+from unshortcut.measuring.settings import Input
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
 R = TypeVar("R")
-Input = Literal["conflict", "shifts", "hierarchy"]
-"""Optional inputs of an audit besides models and data."""
 Better = Literal["higher", "lower"]
 
 
