@@ -9,7 +9,8 @@ import yaml
 from tests.cli.test_cli import call
 from tests.small import TINY_RECIPE
 from unshortcut.data.shapes import Shapes
-from unshortcut.measuring.similarities import KINDS, similarity
+from unshortcut.measuring.pairs import KINDS
+from unshortcut.measuring.similarities import similarity
 from unshortcut.training.pretraining import pretrain
 from unshortcut.training.projection import load_projection
 
@@ -25,11 +26,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_runs_are_compared_where_their_objective_works(
+def test_runs_are_compared_on_which_their_loss_works(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(runs)
-    words = ["similarity", "run0", str(runs / "run1"), "--data", "shapes@val", "--images", "40"]
+    words = ["similarity", "run0", str(runs / "run1"), "--data", "shapes@val", "--num-images", "40"]
     assert call(*words, "--seed", "7", "--out", "out/here") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "Space: embedding" in printed and "Views: as trained. 40 pairs" in printed
@@ -39,25 +40,25 @@ def test_runs_are_compared_where_their_objective_works(
     assert str(runs) not in text and result["data"] == "shapes@val"
     expected = similarity(
         {f"run{n}": load_projection(f"run{n}") for n in (0, 1)}, "shapes@val",
-        images=40, seed=7, views="run0/recipe.yaml",
+        num_images=40, seed=7, views="run0/recipe.yaml",
     )  # fmt: skip
     for name, kinds in expected.means().items():
         for kind in KINDS:
             assert result["metrics"]["models"][name][kind]["mean"] == kinds[kind]
             assert f"{kinds[kind]:z.3f}" in printed
-    assert Path("out/here/similarity.png").stat().st_size > 10_000
+    assert Path("out/here/similarity.html").stat().st_size > 10_000
 
 
 def test_features_of_any_models_on_views_that_are_asked_for(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(runs)
-    words = ["run0", "timm:resnet18@random", "--data", "shapes@val", "--images", "4"]
+    words = ["run0", "timm:resnet18@random", "--data", "shapes@val", "--num-images", "4"]
     assert call("similarity", *words, "--size", "32", "--out", "mixed") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "Space: features" in printed and "never negative" in printed
     assert "Views: moco-v2-imagenet." in printed
-    words = ["run0", "--data", "shapes@val", "--images", "4", "--space", "features"]
+    words = ["run0", "--data", "shapes@val", "--num-images", "4", "--space", "features"]
     assert call("similarity", *words, "--views", "moco-v2-shapes", "--out", "one") == 0
     assert "Views: moco-v2-shapes." in " ".join(capsys.readouterr().out.split())
     assert json.loads(Path("one/result.json").read_text())["model"] == "run0"
@@ -68,8 +69,8 @@ def test_runs_trained_on_other_views_are_shown_mocos(runs: Path, tmp_path: Path)
     sets = ["schedule.epochs=1", "views.augmentations.color_jitter.p=0"]
     other = pretrain(recipe, Shapes("train", size=32, count=64), tmp_path / "other", sets=sets)
     both = [runs / "run0", other.folder]
-    assert similarity(both, "shapes@val", images=4).views == "moco-v2-imagenet"
-    assert similarity(both[1:], "shapes@val", images=4).views == "as trained"
+    assert similarity(both, "shapes@val", num_images=4).views == "moco-v2-imagenet"
+    assert similarity(both[1:], "shapes@val", num_images=4).views == "as trained"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_a_usage_error_is_one_sentence(
     Path("taken").touch()
     assert call("similarity", *words, "--data", "shapes") == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: ") and message in said
+    assert said.splitlines()[-1].startswith("error: ") and message in said
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 

@@ -153,7 +153,7 @@ def test_neighbors_of_images_that_are_named(
 ) -> None:
     monkeypatch.chdir(folder)
     image = next(Path("data/train/arrow").iterdir())
-    words = ["moco", "--data", "data", "--images", f"arrow/{image.name}", "--json", "one.json"]
+    words = ["moco", "--data", "data", "--query-names", f"arrow/{image.name}", "--json", "one.json"]
     assert call("neighbors", *words, "--against", "data@test") == 0
     assert "wrote neighbors.png" in capsys.readouterr().out
     result = json.loads(Path("one.json").read_text())
@@ -170,10 +170,10 @@ def test_neighbors_of_images_that_are_named(
         (["spaces", "timm:resnet18@random"], "'timm:resnet18' has no spaces"),
         (["spaces", "looc", "--subsets", "colour"], "did you mean 'color'"),
         (["spaces", "looc", "--out", "two.safetensors"], "is a file"),
-        (["neighbors", "moco", "--out", "sheet.txt"], "wants a picture"),
-        (["neighbors", "moco", "--spaces", "color"], "none of the models has any"),
+        (["neighbors", "moco", "--out", "sheet.txt"], "needs an image file"),
+        (["neighbors", "moco", "--spaces", "color"], "none of the models has spaces"),
         (["neighbors", "looc", "moco", "--spaces", "colour"], "did you mean 'color'"),
-        (["neighbors", "moco", "--images", "nowhere.jpg"], "there is no image 'nowhere.jpg'"),
+        (["neighbors", "moco", "--query-names", "nowhere.jpg"], "there is no image 'nowhere.jpg'"),
         (["neighbors", "moco", "--neighbors", "48"], "from 1 to 47, not 48"),
     ],
 )

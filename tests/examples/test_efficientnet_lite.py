@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from tests.real_data import real_data
-from unshortcut.measurements.shape_bias import ConflictingCues
+from unshortcut.measurements.shape_bias import ShapeBias
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import Aggregate
 from unshortcut.measuring.subjects.classifier import head
@@ -77,7 +77,7 @@ def test_an_efficientnet_has_the_shape_bias_of_the_definition() -> None:
             classifier=head(model, None, aggregate),
             settings=Settings(aggregate=aggregate),
         )
-        found = ConflictingCues().measure(chosen, lambda done, total: None)
+        found = ShapeBias().measure(chosen, lambda done, total: None)
         assert (found.shape, found.texture, found.conflicts) == expected[aggregate]
         assert (found.stimuli, found.agreeing, found.aggregate) == (373, 22, aggregate)
         assert found.bias.value == expected[aggregate][0] / sum(expected[aggregate][:2])

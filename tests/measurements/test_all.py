@@ -98,9 +98,9 @@ def test_whatever_it_draws_of_a_model_has_the_models_color(name: str, findings: 
         ), trace["name"]  # fmt: skip
 
 
-def test_no_two_measurements_share_a_place_or_a_metric() -> None:
+def test_no_two_measurements_share_a_position_or_a_metric() -> None:
     chosen = measurements().values()
-    assert len({one.place for one in chosen}) == len(chosen)
+    assert len({one.order for one in chosen}) == len(chosen)
     gives = [metric for one in chosen for metric in one.gives]
     assert len(set(gives)) == len(gives)
 

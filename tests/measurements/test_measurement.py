@@ -1,7 +1,7 @@
 """Metrics of estimates."""
 
 from unshortcut.measurements.measurement import Metric
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 
 
 def test_a_metric_of_an_estimate_has_its_value_and_its_interval() -> None:

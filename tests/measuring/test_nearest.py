@@ -12,7 +12,7 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
 from unshortcut.measuring.nearest import nearest, neighbors
-from unshortcut.measuring.neighbor_sheet import OTHER, SAME
+from unshortcut.measuring.neighbor_sheet import FRAMES
 from unshortcut.models.load import LoadedModel
 
 DATA = Painted(40, seed=3)
@@ -31,8 +31,8 @@ def test_neighbors_are_scikit_learns_without_the_query() -> None:
     bank = Features(values, labels, ("a", "b", "c", "d"), np.arange(300))
     queries = np.array([7, 250, 0])
     found = nearest(bank, bank, queries, 5, same_images=True, labeled=True)
-    judge = NearestNeighbors(n_neighbors=6, metric="cosine").fit(values.astype(np.float64))
-    distances, indices = judge.kneighbors(values[queries].astype(np.float64))
+    peer = NearestNeighbors(n_neighbors=6, metric="cosine").fit(values.astype(np.float64))
+    distances, indices = peer.kneighbors(values[queries].astype(np.float64))
     assert indices[:, 0].tolist() == queries.tolist()
     np.testing.assert_array_equal(found.indices, indices[:, 1:])
     np.testing.assert_allclose(found.similarities, 1 - distances[:, 1:], atol=1e-6)
@@ -93,7 +93,7 @@ def test_without_labels_in_common_no_class_is_compared() -> None:
     assert result.models["colors"].agreement is None
     assert json.loads(json.dumps(result.to_dict()))["models"]["colors"]["same_class"] is None
     plain = np.array(result.sheet(side=SIDE)).reshape(-1, 3)
-    assert not any((plain == color).all(1).any() for color in (SAME, OTHER))
+    assert not any((plain == color).all(1).any() for color in FRAMES.values())
 
 
 def test_figures_name_images_with_their_similarities() -> None:
@@ -112,14 +112,14 @@ def test_the_sheet_shows_queries_and_neighbors_in_green_and_red_frames() -> None
     page = np.array(result.sheet(side=20))
     same = result.models["a"].same_class
     assert same is not None and 0 < same.mean() < 1
-    for color, which in ((SAME, same), (OTHER, ~same)):
+    for color, which in ((FRAMES["good"], same), (FRAMES["bad"], ~same)):
         # Images of 8 × 8 in a frame of 1 pixel, doubled: 20 × 20 without 16 × 16.
         assert (page == color).all(2).sum() == 2 * which.sum() * (20**2 - 16**2)
     for row, query in enumerate(result.queries):
         ys, xs = np.nonzero((page == DATA.colors[query]).all(2))
         line = page[ys[len(ys) // 2], xs.min() :].tolist()
         shown = [c for n, c in enumerate(line) if c != line[n - 1] or n == 0]
-        shown = [c for c in shown if tuple(c) not in (SAME, OTHER, (255, 255, 255))]
+        shown = [c for c in shown if tuple(c) not in (*FRAMES.values(), (255, 255, 255))]
         found = result.models["a"].indices[row].tolist()
         assert shown == DATA.colors[[query, *found, *found]].tolist()
 
@@ -134,11 +134,11 @@ def test_what_cannot_be_found_is_said() -> None:
         neighbors([model], DATA, queries=41)
     with pytest.raises(UsageError, match=r"no image '0/005.pn' .* did you mean '2/005.png'"):
         neighbors([model], DATA, queries=["0/005.pn"])
-    with pytest.raises(UsageError, match="color, and none of the models has any"):
+    with pytest.raises(UsageError, match="none of the models has spaces"):
         neighbors([model], DATA, spaces=["color"])
     with pytest.raises(UsageError, match="unknown space 'colour'; did you mean 'color'"):
         neighbors([Seeing().model()], DATA, spaces=["colour"])
     twice = Shapes("train", size=16, count=20)
     twice.identity = lambda index: f"{index}/same.png"  # type: ignore[method-assign]
-    with pytest.raises(UsageError, match=r"may be 0/same.png or 1/same.png: give more"):
+    with pytest.raises(UsageError, match=r"can be 0/same.png or 1/same.png: give more"):
         neighbors([model], twice, queries=["same.png"])

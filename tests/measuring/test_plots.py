@@ -2,7 +2,7 @@
 
 import pytest
 
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.plots import PALETTE, Bars, Curve, bars, color, curves, model_colors
 
 HALF, MOST = Estimate(0.5, 0.4, 0.7), Estimate(0.9, 0.8, 0.95)

@@ -26,7 +26,7 @@ def test_a_bias_of_no_decision_for_either_cue_is_not_a_number() -> None:
 
 def test_without_a_conflict_or_with_labels_missing_it_is_refused() -> None:
     one = np.array([1])
-    with pytest.raises(UsageError, match="conflict; there is none"):
+    with pytest.raises(UsageError, match="conflict; there are none"):
         shape_bias(one, one, one)
     with pytest.raises(UsageError, match="got 1, 1 and 2"):
         shape_bias(one, one, np.array([0, 0]))

@@ -1,6 +1,7 @@
 """Similarities of pairs: hand-made models whose cosines are known, and views as in training."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from PIL import Image as PillowImage
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -17,12 +17,16 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.measuring.similarities import (
+from unshortcut.measuring.pair_distributions import (
     EDGES,
-    KINDS,
-    MOCO_V2,
+    PAIR_TITLES,
     Distribution,
-    SimilarityResult,
+    cosine_histograms,
+)
+from unshortcut.measuring.pairs import KINDS
+from unshortcut.measuring.plots import PALETTE, color
+from unshortcut.measuring.similarities import (
+    MOCO_V2,
     pair_similarities,
     similarity,
     views_at,
@@ -189,17 +193,17 @@ def test_a_distribution_sums_up_what_it_was_given() -> None:
     assert one.n == sum(one.histogram) == 1000 and len(one.histogram) == len(EDGES) - 1
     assert one.mean == pytest.approx(values.sum() / 1000)
     assert one.std == pytest.approx(np.sqrt(np.mean((values - one.mean) ** 2)))
-    for place, (low, high) in enumerate(pairwise(EDGES)):
-        last = place == len(one.histogram) - 1
+    for index, (low, high) in enumerate(pairwise(EDGES)):
+        last = index == len(one.histogram) - 1
         inside = (values >= low) & ((values < high) | last)
-        assert one.histogram[place] == inside.sum()
+        assert one.histogram[index] == inside.sum()
 
 
 def test_several_models_get_what_each_gets_alone() -> None:
     """Whatever their input sizes; and models of one size share their views."""
     source = Shapes("train", size=32, count=30)
     models = [model(pixels, name="a"), model(pixels, 24, "b"), model(mean_color, name="c")]
-    result = similarity(models, source, images=25, seed=3)
+    result = similarity(models, source, num_images=25, seed=3)
     assert (result.space, result.views) == ("features", MOCO_V2)
     assert list(result.models) == ["a", "b", "c"]
     for one in models:
@@ -233,22 +237,20 @@ def test_a_recipes_views_at_another_size() -> None:
     assert views_at(other, views.size) == views
 
 
-def test_the_result_is_plain_values_and_a_picture(tmp_path: Path) -> None:
+def test_the_result_is_plain_values_and_a_page(tmp_path: Path) -> None:
     source = Shapes("train", size=16, count=12)
     result = similarity([model(pixels), model(mean_color, name="color")], source)
     metrics = json.loads(json.dumps(result.to_dict()))
     assert metrics["models"]["color"]["patch"]["mean"] == result.means()["color"]["patch"]
     assert len(metrics["bin_edges"]) == len(EDGES) and metrics["space"] == "features"
-    result.plot(tmp_path / "all.png")
-    with PillowImage.open(tmp_path / "all.png") as picture:
-        assert picture.format == "PNG" and len(picture.convert("RGB").getcolors(1 << 24)) > 20
+    result.plot(tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text()
+    assert "Plotly" in page and not re.search(r'<script[^>]*src="http', page), "self-contained"
+    assert all(title in page for title in PAIR_TITLES.values())
+    assert f'"{PALETTE[1]}"' in page and f'"{color("color")}"' not in page
     two = {name: {"patch": kinds["patch"]} for name, kinds in result.models.items()}
-    SimilarityResult("features", MOCO_V2, two).plot(tmp_path / "one.png")
-    with (
-        PillowImage.open(tmp_path / "all.png") as full,
-        PillowImage.open(tmp_path / "one.png") as single,
-    ):
-        assert single.height < full.height, "one panel takes one row"
+    figure = cosine_histograms(two)
+    assert [trace["name"] for trace in figure["data"]] == ["by hand", "color"], "one panel"
 
 
 def test_what_cannot_be_measured_is_said() -> None:

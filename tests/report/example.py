@@ -67,7 +67,7 @@ class Example(Measurement[Shares]):
 
 
 class ShapeBias(Example):
-    name, title, place = "shape_bias", "Shape against texture", 10
+    name, title, order = "shape_bias", "Shape against texture", 10
     question = "Where shape and texture disagree, which of them decides?"
 
     def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
@@ -99,7 +99,7 @@ class ShapeBias(Example):
             Note("A model that knows neither cue has a shape bias all the same: see the coverage."),
             Plot(
                 "Shape bias by class",
-                bars(classes, series, "shape bias", level=("all classes", 0.4)),
+                bars(classes, series, "shape bias", levels={"all classes": 0.4}),
                 "Bars are 95 % intervals.",
             ),
             Table("By class", (*columns, *more), tuple(rows), f"The worst is {SCRIPT}."),
@@ -123,7 +123,7 @@ class ShapeBias(Example):
 
 
 class Corruptions(Example):
-    name, title, place = "corruptions", "Corruptions", 50
+    name, title, order = "corruptions", "Corruptions", 50
     question = "How much does it lose when images are noisy, blurred or badly stored?"
 
     def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
@@ -155,7 +155,7 @@ class Corruptions(Example):
 
 
 class Neighbors(Example):
-    name, title, place = "neighbors", "Nearest neighbors", 120
+    name, title, order = "neighbors", "Nearest neighbors", 120
     question = "Which images does it take for the same?"
 
     def metrics(self, result: Shares, baseline: Shares | None) -> dict[str, Metric]:
@@ -179,7 +179,7 @@ class Neighbors(Example):
 
 
 class Broken(Example):
-    name, title, place = "broken", "Cannot be shown", 200
+    name, title, order = "broken", "Cannot be shown", 200
     question = "What happens to a measurement that raises while it is shown?"
 
     def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> list[Exhibit]:
@@ -187,7 +187,7 @@ class Broken(Example):
 
 
 class Saliency(Example):
-    name, title, place = "saliency", "Where it looks", 40
+    name, title, order = "saliency", "Where it looks", 40
     question: ClassVar[str] = "Which part of the image decides?"
 
 

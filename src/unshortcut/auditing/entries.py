@@ -10,8 +10,9 @@ from unshortcut.auditing.findings import Entry
 from unshortcut.auditing.inputs import OptionalInputs
 from unshortcut.auditing.result_cache import recall, remember
 from unshortcut.errors import UnshortcutError
-from unshortcut.measurements.measurement import Input, Measurement
+from unshortcut.measurements.measurement import Measurement
 from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.settings import Input
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import bar
 from unshortcut.result import public_text

@@ -1,4 +1,4 @@
-"""`unshortcut neighbors`."""
+"""The command `unshortcut neighbors`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,26 +24,26 @@ def command(
     models: ModelsArgument,
     data: DataOption,
     queries: Annotated[
-        int, typer.Option("--queries", min=1, help="How many images to find neighbors of.")
+        int, typer.Option("--queries", min=1, help="Number of query images, chosen at random.")
     ] = 8,
-    images: Annotated[
+    query_names: Annotated[
         str | None,
         typer.Option(
-            "--images",
+            "--query-names",
             metavar="NAMES",
-            help="Find those of these images instead: paths inside DATA or the ends of such, "
-            "e.g. cat/a.jpg,b.jpg.",
+            help="Use these images as queries instead: paths inside DATA or the last parts of "
+            "such paths, e.g. cat/a.jpg,b.jpg.",
         ),
     ] = None,
     neighbors: Annotated[
-        int, typer.Option("--neighbors", min=1, help="How many neighbors of each.")
+        int, typer.Option("--neighbors", min=1, help="Number of neighbors of each query.")
     ] = 6,
     against: Annotated[
         str | None,
         typer.Option(
             "--against",
             metavar="DATA",
-            help="Where to look for neighbors. [default: the other images of --data]",
+            help="The data to search for neighbors. [default: the other images of --data]",
         ),
     ] = None,
     spaces: Annotated[
@@ -51,34 +51,43 @@ def command(
         typer.Option(
             "--spaces",
             metavar="NAMES",
-            help="Look in these spaces alone, e.g. color or invariant,color, in those of the "
-            "MODELs that have any.",
+            help="Use only these spaces, e.g. color or invariant,color, in those of the MODELs "
+            "that have any.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the choice of images.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Random seed for the choice of queries.")
+    ] = 0,
     size: SizeOption = None,
     mean: MeanOption = None,
     std: StdOption = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="PICTURE", help="A .png or .jpg file.")
+        Path,
+        typer.Option("--out", metavar="PICTURE", help="The image file to write, .png or .jpg."),
     ] = Path("neighbors.png"),
     json: JsonOption = None,
 ) -> None:
-    """Show the images that models find most alike, side by side.
+    """Show the images that models find most similar, side by side.
 
-    A row an image: the image, then its nearest neighbors (cosine of features) by each MODEL, with
-    a green frame where they have its class and a red one where not.
+    Each row shows a query image, then its nearest neighbors (by cosine similarity of features)
+    according to each MODEL, with a green frame if they have its class and a red one if not.
     """
     from unshortcut.errors import UsageError
     from unshortcut.measuring.nearest import neighbors as find
+    from unshortcut.measuring.wording import percent
     from unshortcut.result import write_result
 
     if out.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
-        raise UsageError(f"--out wants a picture such as sheet.png, got '{out}'")
+        raise UsageError(f"--out needs an image file such as sheet.png, got '{out}'")
+    Console(stderr=True).print(
+        f"searching {against or data} for nearest neighbors: {', '.join(models)}",
+        highlight=False,
+        markup=False,
+    )
     result = find(
         models,
         data,
-        queries=queries if images is None else images.split(","),
+        queries=queries if query_names is None else query_names.split(","),
         neighbors=neighbors,
         seed=seed,
         against=against,
@@ -87,8 +96,8 @@ def command(
     )
     table = Table("model", "of the query's class", "mean similarity", title="Nearest neighbors")
     for name, found in result.models.items():
-        alike = "no labels" if found.agreement is None else f"{100 * found.agreement:.1f} %"
-        table.add_row(name, alike, f"{found.similarities.mean():z.3f}")
+        same = "no labels" if found.agreement is None else percent(found.agreement, 1)
+        table.add_row(name, same, f"{found.similarities.mean():z.3f}")
     Console().print(table)
     out.parent.mkdir(parents=True, exist_ok=True)
     result.sheet().save(out)

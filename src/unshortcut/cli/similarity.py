@@ -1,4 +1,4 @@
-"""`unshortcut similarity`."""
+"""The command `unshortcut similarity`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,10 +19,11 @@ from unshortcut.cli.options import (
 GROUP = "Evaluate"
 
 _SPACES = {
-    "embedding": "Space: embedding, encoder and head together, where the runs' loss works.",
-    "features": "Space: features, the encoder's output. Those of an encoder that ends in a ReLU "
-    "are never negative, so their cosines are high: compare them with the standard negatives', "
-    "not with 0.",
+    "embedding": "Space: embedding, the output of encoder and projection head, on which the loss "
+    "is computed.",
+    "features": "Space: features, the output of the encoder. If it ends in a ReLU, features are "
+    "never negative and all cosines are high: compare them with those of the negatives, not with "
+    "0.",
 }
 
 
@@ -33,67 +34,78 @@ def command(
         str | None,
         typer.Option(
             "--space",
-            help="embedding: encoder and head together, for runs of unshortcut; features: the "
-            "encoder's output, for any model. [default: embedding where all MODELs are runs]",
+            help="embedding: the output of encoder and projection head, for runs of unshortcut; "
+            "features: the output of the encoder, for any model. [default: embedding if all "
+            "MODELs are runs]",
         ),
     ] = None,
-    images: Annotated[int, typer.Option("--images", min=2, help="How many images.")] = 512,
+    num_images: Annotated[
+        int, typer.Option("--num-images", min=2, help="Number of images, chosen at random.")
+    ] = 512,
     views: Annotated[
         str | None,
         typer.Option(
             "--views",
             metavar="RECIPE",
-            help="Make views with the augmentations of this recipe. [default: those of the runs, "
-            "where all MODELs are runs that share theirs, else MoCo-v2's]",
+            help="Make views with the augmentations of this recipe. [default: those of the runs "
+            "if all MODELs are runs with the same augmentations, otherwise MoCo-v2's]",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of images and views.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Random seed for the choice of images and views.")
+    ] = 0,
     size: SizeOption = None,
     mean: MeanOption = None,
     std: StdOption = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="For similarity.png and result.json.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Writes similarity.html, result.json.")
     ] = Path("similarity"),
 ) -> None:
-    """Measure whether models tell an image from its mere texture.
+    """Measure whether models distinguish an image from its texture.
 
-    Cosine similarities of a view of an image (the query) to four others, for all MODELs on the
-    same images and draws:
+    Computes the cosine similarity between a view of an image (the query) and four others, for all
+    MODELs on the same images and views:
 
     - positive: another view of the same image; should be high.
     - negative: a view of another image; should be low.
-    - texture: a texture image that was synthesized from the image; low, if the model reads shape.
-    - patch: the query's own patches, tiled in random order; likewise.
+    - texture: a texture synthesized from the image; low if the model recognizes shape.
+    - patch: the query's own patches, tiled in random order; low if the model recognizes shape.
 
-    Prints the means, and draws the histograms of all MODELs over each other.
+    Prints the means, and plots the histograms of all MODELs.
     """
     from unshortcut.errors import UsageError
-    from unshortcut.measuring.similarities import KINDS, similarity
+    from unshortcut.measuring.pairs import KINDS
+    from unshortcut.measuring.similarities import similarity
     from unshortcut.result import RESULT_FILE, write_result
 
     if out.is_file():
-        raise UsageError(f"'{out}' is a file; --out wants a folder")
-    asked: Any = space
+        raise UsageError(f"'{out}' is a file; --out needs a folder")
+    Console(stderr=True).print(
+        f"comparing pairs of views of {num_images} images from {data}: {', '.join(models)}",
+        highlight=False,
+        markup=False,
+    )
+    chosen: Any = space
     result = similarity(
         models,
         data,
-        space=asked,
-        images=images,
+        space=chosen,
+        num_images=num_images,
         seed=seed,
         views=views,
         **preprocessing(size, mean, std),
     )
-    table = Table("model", *KINDS, title="Mean cosine similarity to the query, ± deviation")
+    table = Table("model", *KINDS, title="Mean cosine similarity to the query ± standard deviation")
     for name, kinds in result.models.items():
         cells = [f"{kinds[kind].mean:z.3f} ± {kinds[kind].std:.3f}" for kind in KINDS]
         table.add_row(name, *cells)
     console = Console()
     console.print(table)
     pairs = min(one.n for kinds in result.models.values() for one in kinds.values())
-    said = f"{_SPACES[result.space]} Views: {result.views}. {pairs} pairs of each kind."
-    console.print(said, highlight=False)
+    summary = f"{_SPACES[result.space]} Views: {result.views}. {pairs} pairs of each kind."
+    console.print(summary, highlight=False)
     out.mkdir(parents=True, exist_ok=True)
-    result.plot(out / "similarity.png")
+    result.plot(out / "similarity.html")
     write_result(
         out / RESULT_FILE,
         "similarity",
@@ -102,4 +114,4 @@ def command(
         data=data,
         model=models[0] if len(models) == 1 else None,
     )
-    typer.echo(f"wrote {out / 'similarity.png'} and {out / RESULT_FILE}")
+    typer.echo(f"wrote {out / 'similarity.html'} and {out / RESULT_FILE}")

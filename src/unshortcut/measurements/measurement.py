@@ -1,7 +1,8 @@
-"""What a measurement of the audit is: a part that looks at one model, and shows what it found.
+"""The interface of the measurements of an audit.
 
-A measurement is found by being in `measurements/`: a class with a `name`. It measures one model at
-a time, so that its result can be kept; models meet only where results are shown.
+A measurement is a class with a `name` in a module of `measurements/`, where it is found. It
+measures one model at a time, so that its result can be cached; models are compared when results
+are shown.
 """
 
 import math
@@ -12,35 +13,35 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 from unshortcut.discovery import find_all
 from unshortcut.errors import unknown
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Exhibit
+from unshortcut.measuring.settings import Input
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
 R = TypeVar("R")
-Input = Literal["conflict", "shifts", "hierarchy"]
-"""What a user may give beside model and data."""
 Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a model that can be compared, and required (`--require 'name>=0.4'`)."""
+    """A number that can be compared between models, and required (`--require 'name>=0.4'`)."""
 
     label: str
-    """Begins with a capital."""
+    """Starts with a capital letter."""
     value: float
     low: float | None = None
+    """Lower end of the 95 % interval."""
     high: float | None = None
-    """Of the 95 % interval."""
+    """Upper end of the 95 % interval."""
     percent: bool = True
-    """A share, 0 to 1, shown as a percentage."""
+    """Whether it is a share from 0 to 1, shown as a percentage."""
     better: Better | None = None
-    """None where neither is."""
+    """Which values are better; None if neither."""
     headline: bool = True
-    """Shown in the comparison of models; the rest can be required all the same."""
+    """Whether the comparison of models shows it; others can be required all the same."""
     note: str = ""
-    """What must be known to compare it."""
+    """What a reader needs to know to compare it."""
 
     @classmethod
     def of(
@@ -53,65 +54,65 @@ class Metric:
         headline: bool = True,
         note: str = "",
     ) -> "Metric":
-        """Of an estimate, with its interval where it has one."""
+        """The metric of an estimate, with its interval if it has one."""
         low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
         return cls(label, found.value, low, high, percent, better, headline, note)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A clause of a model's verdict: `decides by texture in 76 % of conflicts`."""
+    """A clause of the verdict on a model, e.g. `decides by texture in 76 % of conflicts`."""
 
     text: str
-    """Continues a sentence that begins with the model's name."""
+    """Continues a sentence that starts with the name of the model."""
     weight: float
-    """How much it matters, 0 to 1: the verdict has the weightiest, and 1 is a plain shortcut."""
+    """Importance from 0 to 1, where 1 is a clear shortcut; the verdict has the most important."""
 
 
 class Measurement(ABC, Generic[R]):
-    """A question about a model, its answer, and how the answer is shown."""
+    """A question about a model, how to answer it, and how to show the answer."""
 
     name: ClassVar[str]
-    """As in `--only`."""
+    """Its name in `--only`."""
     title: ClassVar[str]
     question: ClassVar[str]
-    """What the reader wants to know, in a sentence."""
+    """What the reader wants to know, in one sentence."""
     definition: ClassVar[str]
-    """How it is measured, with its source, in a few sentences of plain text."""
-    place: ClassVar[int]
-    """On the page: lower comes first."""
+    """How it is measured, with references, in a few sentences of plain text."""
+    order: ClassVar[int]
+    """Position on the page: lower numbers come first."""
     needs: ClassVar[tuple[Input, ...]] = ()
-    """Without these it does not apply."""
+    """Inputs without which it does not apply."""
     version: ClassVar[int] = 1
-    """Raised when the same inputs would give another result."""
+    """To be increased when the same inputs would give another result."""
     gives: ClassVar[tuple[str, ...]]
-    """Names of its metrics, so that a requirement can be checked before anything is measured; a
+    """Names of its metrics, so that requirements can be checked before anything is measured; a
     name may end in `*`."""
     result: ClassVar[type]
-    """A frozen dataclass of plain values, which can be written as JSON and read again."""
+    """A frozen dataclass of plain values, which is cached as JSON."""
 
     @abstractmethod
     def measure(self, subject: Subject, on_progress: OnProgress) -> R:
-        """Look at one model. Raises `NotApplicable` where there is nothing to look at."""
+        """Measure one model. Raises `NotApplicable` if there is nothing to measure."""
 
     @abstractmethod
     def metrics(self, result: R, baseline: R | None) -> dict[str, Metric]:
-        """The numbers, by the names that `--require` takes."""
+        """The metrics of a model, by the names that `--require` accepts."""
 
     @abstractmethod
     def exhibits(self, results: Mapping[str, R], baseline: R | None) -> Sequence[Exhibit]:
-        """What is shown of the models' results, which are by model and at least one."""
+        """What the page shows of the results of one or more models."""
 
     def finding(self, result: R) -> Finding | None:
-        """What it says of a model in the verdict, if anything."""
+        """The clause about a model in the verdict, if any."""
         return None
 
 
 def measurements(only: Sequence[str] = ()) -> dict[str, Measurement]:
-    """Measurements by name, in the order of the page; all of them, or those asked for."""
+    """The measurements by name, in the order of the page: all, or `only` some."""
     known = find_all("unshortcut.measurements", Measurement)  # type: ignore[type-abstract]
     for name in only:
         if name not in known:
             raise unknown("measurement", name, sorted(known))
     chosen = [known[name]() for name in known if not only or name in only]
-    return {one.name: one for one in sorted(chosen, key=lambda one: one.place)}
+    return {one.name: one for one in sorted(chosen, key=lambda one: one.order)}

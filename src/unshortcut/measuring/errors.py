@@ -1,7 +1,7 @@
-"""What a measurement raises where it has nothing to say."""
+"""The exception of a measurement that does not apply."""
 
 from unshortcut.errors import UnshortcutError
 
 
-class NotApplicable(UnshortcutError):  # noqa: N818 - a state of affairs, not an error
-    """A measurement that does not apply to a model or its data; the message is the reason."""
+class NotApplicable(UnshortcutError):  # noqa: N818 - not a failure
+    """A measurement does not apply to a model or its data; the message gives the reason."""

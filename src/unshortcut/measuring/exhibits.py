@@ -1,10 +1,11 @@
-"""What a measurement shows: plots, tables, pictures and notes, before anything draws them.
+"""Exhibits of a measurement: plots, tables, pictures and notes, independent of how they are drawn.
 
-Text in them is plain and untrusted (class and file names are a stranger's): whatever draws an
-exhibit escapes it.
+Their text is plain and untrusted, since class and file names come from the user's data: whatever
+renders an exhibit must escape it.
 """
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Cell = str | float | int | None
-"""None is shown as a dash."""
+"""A cell of a table; None is shown as a dash."""
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure in Plotly's form, `{"data": [...], "layout": {...}}`; see `audit/plots.py`."""
+    """A Plotly figure, `{"data": [...], "layout": {...}}`; see `measuring/plots.py`."""
 
     title: str
     figure: dict[str, Any]
@@ -31,56 +32,56 @@ class Column:
     """A column of a table."""
 
     title: str
-    """Begins with a capital."""
+    """Starts with a capital letter."""
     percent: bool = False
-    """Numbers are shares, 0 to 1, shown as percentages."""
+    """Whether numbers are shares from 0 to 1, shown as percentages."""
     digits: int | None = None
-    """After the point; by default 1 for percentages, 3 for other fractions, none for integers."""
+    """Decimal places; by default 1 for percentages, 3 for other fractions, none for integers."""
     tip: str = ""
-    """What the column is, in a sentence, shown on hovering."""
+    """Explanation shown when the pointer hovers over the title."""
 
 
 MODEL = Column("Model")
-"""Names of models; left out where there is but one."""
+"""The column of model names, which is left out if there is only one model."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that a reader can sort by any column."""
+    """A table that the reader can sort by any column."""
 
     title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
     caption: str = ""
     folded: bool = False
-    """Closed until asked for: long tables, such as one of all classes."""
+    """Whether the table is collapsed at first; for long ones, e.g. a table of all classes."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image on the page, and what is said under it."""
+    """An image with a caption."""
 
     source: str
     """A data URL."""
     caption: str = ""
     mark: str = ""
-    """`good` or `bad` frames it so; empty for no frame."""
+    """`good` or `bad` gives it a frame that says so; empty for no frame."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Rows of pictures, each with a title at its left; a reader can enlarge each."""
+    """Rows of pictures, each row with a title at its left; the reader can enlarge each picture."""
 
     title: str
     rows: tuple[tuple[str, tuple[Picture, ...]], ...]
     columns: tuple[str, ...] = ()
-    """Titles over the columns, where they mean the same in all rows."""
+    """Titles of the columns, if a column means the same in all rows."""
     caption: str = ""
 
 
 @dataclass(frozen=True)
 class Note:
-    """A paragraph: what must be known to read the figures rightly."""
+    """A paragraph of text that helps to read the numbers correctly."""
 
     text: str
     warning: bool = False
@@ -92,18 +93,18 @@ Exhibit = Plot | Table | Pictures | Note
 def interval(
     of: str = "", *, percent: bool = False, digits: int | None = None
 ) -> tuple[Column, Column]:
-    """The ends of the interval of the column before, which is that `of` something."""
-    whose = f"the 95 % interval of the {of}" if of else "its 95 % interval"
+    """Two columns for the 95 % interval of the value in the column before."""
+    value = f"the {of}" if of else "the value before"
     return (
-        Column("From", percent, digits, f"lower end of {whose}"),
-        Column("To", percent, digits, f"upper end of {whose}"),
+        Column("From", percent, digits, f"lower end of the 95 % interval of {value}"),
+        Column("To", percent, digits, f"upper end of the 95 % interval of {value}"),
     )
 
 
 def picture(
     pixels: NDArray[np.uint8], caption: str = "", mark: str = "", *, side: int = 160
 ) -> Picture:
-    """uint8 (h, w, 3) as a picture: tiny ones as PNG, others as JPEG, shrunk to `side`."""
+    """A picture of a uint8 image (h, w, 3), shrunk to `side`: a PNG if it is tiny, else a JPEG."""
     height, width = pixels.shape[:2]
     shrink = max(height, width) / side
     if shrink > 1:
@@ -115,3 +116,10 @@ def picture(
     _, encoded = cv2.imencode(f".{kind}", np.ascontiguousarray(pixels[:, :, ::-1]), options)
     text = base64.b64encode(encoded.tobytes()).decode()
     return Picture(f"data:image/{kind};base64,{text}", caption, mark)
+
+
+def picture_pixels(shown: Picture) -> NDArray[np.uint8]:
+    """The image (h, w, 3) of a picture."""
+    encoded = np.frombuffer(base64.b64decode(shown.source.partition(",")[2]), np.uint8)
+    decoded = np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR), dtype=np.uint8)
+    return np.ascontiguousarray(decoded[:, :, ::-1])

@@ -1,8 +1,8 @@
-"""The images that models find most alike, side by side (LooC, figure 3).
+"""`unshortcut.neighbors`: the images that models find most similar, side by side.
 
-The nearest neighbors of an image show what a representation has kept: colors, orientations or
-textures that its neighbors share with it. They are the largest cosines of features; an image is
-never its own neighbor.
+The nearest neighbors of an image show what a representation has kept, e.g. the colors,
+orientations or textures that they share with it (Xiao et al. 2021, figure 3). They are the images
+with the largest cosine similarity of features; an image is never its own neighbor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,81 +20,95 @@ from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
-from unshortcut.measuring.neighbor_sheet import Block, neighbor_sheet
+from unshortcut.measuring.exhibits import Picture, Pictures, picture
+from unshortcut.measuring.neighbor_sheet import QueryNeighbors, draw_sheet, neighbor_pictures
 from unshortcut.measuring.subjects.models import by_name
 from unshortcut.measuring.wording import percent
 from unshortcut.models.load import LoadedModel, ModelLike, load_model
 from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
-from unshortcut.spaces.loading import has_spaces, load_spaces
 from unshortcut.spaces.subsets import select_spaces
-from unshortcut.training.folder import is_run
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
+SIDE = 96
+"""Default side of the pictures in pixels."""
+_LETTER = 8
+"""Approximate width of a letter in a title, in pixels."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """One model's neighbors, the nearest first."""
+class ModelNeighbors:
+    """The neighbors of some queries according to one model, the nearest first."""
 
-    indices: Places
-    """(Q, K) positions in the data that were searched."""
+    indices: Indices
+    """(Q, K) indices in the data that was searched."""
     similarities: NDArray[np.float64]
     """(Q, K) cosines."""
     same_class: NDArray[np.bool_] | None
-    """(Q, K): whether the neighbor has the query's class; None without labels."""
+    """(Q, K): whether the neighbor has the class of the query; None without labels."""
 
     @property
     def agreement(self) -> float | None:
-        """The share of neighbors that have their query's class, 0 to 1."""
+        """The share of neighbors that have the class of their query, from 0 to 1."""
         return None if self.same_class is None else float(self.same_class.mean())
 
 
 @dataclass(frozen=True)
-class Neighbors:
-    """The neighbors of the same queries by several models."""
+class NeighborComparison:
+    """The neighbors of the same queries according to several models."""
 
     source: ImageSource
-    """Where the queries are from."""
+    """The data of the queries."""
     searched: ImageSource
-    """Where the neighbors are from."""
-    queries: Places
-    """(Q,) positions in `source`."""
-    models: dict[str, Found]
+    """The data of the neighbors."""
+    queries: Indices
+    """(Q,) indices in `source`."""
+    models: dict[str, ModelNeighbors]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
+        """The whole result as plain values, for JSON."""
         return {
             "queries": [self.source.identity(int(query)) for query in self.queries],
             "models": {name: self._plain(found) for name, found in self.models.items()},
         }
 
-    def sheet(self, *, side: int = 96) -> PillowImage.Image:
-        """A picture: a row a query with its class at left, then its neighbors by each model.
-
-        Green frames are neighbors of the query's class, red ones are others.
-        """
-        labels, classes = self.source.labels, self.source.classes
-        titles = (
-            []
-            if labels is None or classes is None
-            else [classes[labels[query]] for query in self.queries]
+    def pictures(self, *, side: int = SIDE) -> Pictures:
+        """One row of pictures per query: the query, then its neighbors by each model."""
+        return neighbor_pictures(
+            {name: self._rows(found, side) for name, found in self.models.items()}
         )
-        blocks = [
-            Block(
-                name
-                if found.agreement is None
-                else f"{name}: {percent(found.agreement)} of the query's class",
-                [[self.searched.image(int(place)) for place in row] for row in found.indices],
-                found.same_class,
-            )
-            for name, found in self.models.items()
-        ]
-        queries = [self.source.image(int(query)) for query in self.queries]
-        return neighbor_sheet(titles, queries, blocks, side=side)
 
-    def _plain(self, found: Found) -> dict[str, Any]:
-        rows = [[self.searched.identity(int(place)) for place in row] for row in found.indices]
+    def sheet(self, *, side: int = SIDE) -> PillowImage.Image:
+        """The pictures as one image, each row with the class of the query at its left.
+
+        Neighbors of the query's class have a green frame, others a red one.
+        """
+        titles = ["query"]
+        for name, found in self.models.items():
+            share = found.agreement
+            title = name if share is None else f"{name}: {percent(share)} of the query's class"
+            count = found.indices.shape[1]
+            titles += [_shortened(title, count * side // _LETTER), *[""] * (count - 1)]
+        return draw_sheet(self.pictures(side=side), titles, side)
+
+    def _rows(self, found: ModelNeighbors, side: int) -> list[QueryNeighbors]:
+        def neighbor(row: int, rank: int) -> Picture:
+            mark = ""
+            if found.same_class is not None:
+                mark = "good" if found.same_class[row, rank] else "bad"
+            return _picture(self.searched, int(found.indices[row, rank]), side, mark)
+
+        return [
+            QueryNeighbors(
+                self.source.identity(int(query)),
+                _picture(self.source, int(query), side),
+                tuple(neighbor(row, rank) for rank in range(found.indices.shape[1])),
+            )
+            for row, query in enumerate(self.queries)
+        ]
+
+    def _plain(self, found: ModelNeighbors) -> dict[str, Any]:
+        rows = [[self.searched.identity(int(index)) for index in row] for row in found.indices]
         return {
             "same_class": found.agreement,
             "neighbors": [
@@ -121,18 +135,18 @@ def neighbors(
     std: tuple[float, float, float] | None = None,
     console: Console | None = None,
     workers: int = 0,
-) -> Neighbors:
-    """The nearest neighbors of some images, as each model finds them.
+) -> NeighborComparison:
+    """Find the nearest neighbors of some images according to each model.
 
     Args:
         models: specs as in `load_model`, or loaded models; a mapping gives them names.
-        data: where the queries are from.
-        queries: how many, drawn at random; or their names (paths inside the data, or the ends of
-            such).
-        neighbors: how many of each query.
-        against: where neighbors are looked for; by default among the other images of `data`.
-        spaces: look in these spaces alone, in those of the models that have any.
-        size, mean, std: the preprocessing of models that are no runs, where no card states it.
+        data: the data of the queries.
+        queries: number of queries, chosen at random; or their names (paths inside the data, or
+            the last parts of such paths).
+        neighbors: number of neighbors of each query.
+        against: the data to search for neighbors; by default the other images of `data`.
+        spaces: use only these spaces, in those of the models that have any.
+        size, mean, std: preprocessing of models that are not runs and have no model card.
     """
     given = dict(models) if isinstance(models, Mapping) else by_name(models)
     if not given:
@@ -140,48 +154,52 @@ def neighbors(
     stated = {"size": size, "mean": mean, "std": std}
     loaded = dict(_loaded(name, model, spaces, stated) for name, model in given.items())
     if spaces and not any(model.spaces for model in loaded.values()):
-        raise UsageError(
-            f"spaces are asked for, {', '.join(spaces)}, and none of the models has any"
-        )
+        raise UsageError(f"none of the models has spaces, so {', '.join(spaces)} cannot be used")
     source = open_data(data)
     searched = source if against is None else open_data(against)
     shown = console or Console(stderr=True)
     banks = {n: features_of(model, searched, n, shown, workers) for n, model in loaded.items()}
-    asked = banks
+    features = banks
     if searched is not source:
-        asked = {n: features_of(model, source, n, shown, workers) for n, model in loaded.items()}
-    readable = reduce(np.intersect1d, [one.indices for one in asked.values()])
+        features = {n: features_of(model, source, n, shown, workers) for n, model in loaded.items()}
+    readable = reduce(np.intersect1d, [one.indices for one in features.values()])
     chosen = _chosen(queries, source, readable, seed)
     same_images = searched.fingerprint() == source.fingerprint()
     comparable = source.labels is not None and source.classes == searched.classes
     found = {
-        name: nearest(asked[name], banks[name], chosen, neighbors, same_images, comparable)
+        name: nearest(features[name], banks[name], chosen, neighbors, same_images, comparable)
         for name in loaded
     }
-    return Neighbors(source, searched, chosen, found)
+    return NeighborComparison(source, searched, chosen, found)
 
 
 def nearest(
-    asked: Features, bank: Features, queries: Places, count: int, same_images: bool, labeled: bool
-) -> Found:
+    features: Features,
+    bank: Features,
+    queries: Indices,
+    count: int,
+    same_images: bool,
+    labeled: bool,
+) -> ModelNeighbors:
     """The `count` images of a bank whose features have the largest cosines with the queries'.
 
-    Queries are positions in the source of `asked`; with `same_images` that is the bank's as well,
-    and a query is left out of its own neighbors. Of equal cosines the earliest image comes first.
+    Queries are indices in the data of `features`. With `same_images` the bank is of the same data,
+    and a query is not its own neighbor. Among equal cosines the image with the lowest index comes
+    first.
     """
     available = len(bank.indices) - same_images
     if not 1 <= count <= available:
         raise UsageError(f"neighbors must be from 1 to {available}, not {count}")
-    rows = np.searchsorted(asked.indices, queries)
-    cosines = _unit(asked.values[rows]) @ _unit(bank.values).T  # (Q, N)
+    rows = np.searchsorted(features.indices, queries)
+    cosines = _unit(features.values[rows]) @ _unit(bank.values).T  # (Q, N)
     if same_images:
         cosines[queries[:, None] == bank.indices] = -np.inf
     order = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
     same = None
     if labeled:
-        same = bank.required_labels()[order] == asked.required_labels()[rows][:, None]
+        same = bank.required_labels()[order] == features.required_labels()[rows][:, None]
     similarities = np.take_along_axis(cosines, order, axis=1).astype(np.float64)
-    return Found(bank.indices[order], similarities.clip(-1, 1), same)
+    return ModelNeighbors(bank.indices[order], similarities.clip(-1, 1), same)
 
 
 def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -192,7 +210,10 @@ def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
 def _loaded(
     name: str, model: ModelLike, spaces: Sequence[str] | None, stated: dict[str, Any]
 ) -> tuple[str, LoadedModel]:
-    """A model and its name, which says the spaces where they were chosen."""
+    """A model and its name, which mentions the spaces if any were chosen."""
+    from unshortcut.spaces.loading import has_spaces, load_spaces
+    from unshortcut.training.folder import is_run
+
     if isinstance(model, LoadedModel):
         loaded = model
     elif not is_run(model):
@@ -206,27 +227,42 @@ def _loaded(
 
 
 def _chosen(
-    queries: int | Sequence[str], source: ImageSource, readable: Places, seed: int
-) -> Places:
-    """(Q,) positions of the queries."""
+    queries: int | Sequence[str], source: ImageSource, readable: Indices, seed: int
+) -> Indices:
+    """The indices (Q,) of the queries."""
     if isinstance(queries, int):
         if not 1 <= queries <= len(readable):
             raise UsageError(f"queries must be from 1 to {len(readable)}, not {queries}")
         return np.asarray(generator(seed, "neighbours").permutation(readable)[:queries])
     if not queries:
         raise UsageError("queries must name at least one image")
-    places = {source.identity(int(place)): int(place) for place in readable}
-    return np.array([places[_identity(query, list(places))] for query in queries])
+    indices = {source.identity(int(index)): int(index) for index in readable}
+    return np.array([indices[_identity(query, list(indices))] for query in queries])
 
 
 def _identity(given: str, known: Sequence[str]) -> str:
-    """The identity that is given, or whose end is."""
+    """The identity that equals the given name or ends in it."""
     found = [one for one in known if one == given] or [
         one for one in known if one.endswith(f"/{given}")
     ]
     if len(found) > 1:
-        raise UsageError(f"'{given}' may be {found[0]} or {found[1]}: give more of its path")
+        raise UsageError(f"'{given}' can be {found[0]} or {found[1]}: give more of its path")
     if not found:
         near = get_close_matches(given, known, n=1, cutoff=0.3) or known[:1]
         raise UsageError(f"there is no image '{given}' in the data; did you mean '{near[0]}'?")
     return found[0]
+
+
+def _picture(source: ImageSource, index: int, side: int, mark: str = "") -> Picture:
+    """An image with its class as caption, decoded no finer than it is shown."""
+    image = source.image(index)
+    pixels = image.pixels(max(1.0, max(image.height, image.width) / side))
+    caption = ""
+    if source.labels is not None and source.classes is not None:
+        caption = source.classes[source.labels[index]]
+    return picture(pixels, caption, mark, side=side)
+
+
+def _shortened(title: str, letters: int) -> str:
+    """The end of a long title, which tells runs in one folder apart."""
+    return title if len(title) <= letters else f"…{title[1 - letters :]}"

@@ -1,77 +1,69 @@
-"""Queries and their neighbors as one picture, a block of columns a model."""
+"""Images with their nearest neighbors as rows of pictures, for a page or an image file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image as PillowImage
 
 from unshortcut.arrays import ImageArray
-from unshortcut.data.source import Image
+from unshortcut.measuring.exhibits import Picture, Pictures, picture_pixels
 from unshortcut.views.sheet import sheet
 
-SAME, OTHER = (38, 152, 62), (205, 48, 42)
-"""Colors of the frames."""
+FRAMES = {"good": (38, 152, 62), "bad": (205, 48, 42)}
+"""Colors of the frames around neighbors of the query's class and of other classes."""
 _FRAME = 0.05
-"""Thickness of a frame, as a part of the image's longer side."""
-_LETTER, _GAP = 8, 16
-"""Pixels of a title's letter, about; and between two blocks."""
+"""Thickness of a frame, as a share of the longer side of the image."""
 
 
 @dataclass(frozen=True)
-class Block:
-    """The neighbors that one model finds."""
+class QueryNeighbors:
+    """An image and its nearest neighbors according to one model."""
 
-    title: str
-    images: Sequence[Sequence[Image]]
-    """A row a query."""
-    same_class: NDArray[np.bool_] | None
-    """(rows, columns): which frames are green and not red; None for no frames."""
-
-
-def neighbor_sheet(
-    row_titles: Sequence[str], queries: Sequence[Image], blocks: Sequence[Block], *, side: int
-) -> PillowImage.Image:
-    """The queries in the first column, then the blocks, each under its title."""
-    shown = [[_pixels(query, side)] for query in queries]
-    parts = [sheet(shown, ["query"], row_titles, side=side)]
-    for block in blocks:
-        room = len(block.images[0]) * side // _LETTER
-        parts.append(sheet(_rows(block, side), [_shortened(block.title, room)], side=side))
-    width = sum(part.width for part in parts) + _GAP * len(blocks)
-    page = PillowImage.new("RGB", (width, parts[0].height), (255, 255, 255))
-    left = 0
-    for part in parts:
-        page.paste(part, (left, 0))
-        left += part.width + _GAP
-    return page
+    identity: str
+    shown: Picture
+    neighbors: tuple[Picture, ...]
+    """The nearest first; marked `good` if they have the class of the query, else `bad`."""
 
 
-def _rows(block: Block, side: int) -> list[list[ImageArray]]:
-    rows = [[_pixels(image, side) for image in row] for row in block.images]
-    if block.same_class is None:
-        return rows
-    return [
-        [_framed(image, SAME if alike else OTHER) for image, alike in zip(row, same, strict=True)]
-        for row, same in zip(rows, block.same_class, strict=True)
+def neighbor_pictures(models: Mapping[str, Sequence[QueryNeighbors]]) -> Pictures:
+    """One row per query that all models have: the query, then its neighbors by each model."""
+    by_identity = [{query.identity: query for query in own} for own in models.values()]
+    rows = tuple(
+        (identity, (first.shown, *(one for own in by_identity for one in own[identity].neighbors)))
+        for identity, first in by_identity[0].items()
+        if all(identity in own for own in by_identity)
+    )
+    titles = [
+        f"{name}: {rank}"
+        for name, own in models.items()
+        for rank, _ in enumerate(own[0].neighbors if own else (), start=1)
     ]
+    marked = any(one.mark for _, row in rows for one in row)
+    caption = "The nearest neighbor comes first."
+    if marked:
+        caption += " The frame shows whether it has the class of the query."
+    return Pictures("Nearest neighbors", rows, ("query", *titles), caption)
 
 
-def _pixels(image: Image, side: int) -> ImageArray:
-    """An image, decoded no finer than it is shown."""
-    return image.pixels(max(1.0, max(image.height, image.width) / side))
+def draw_sheet(shown: Pictures, titles: Sequence[str], side: int) -> PillowImage.Image:
+    """Rows of pictures as one image, each row with the caption of its first picture at its left.
+
+    Args:
+        titles: titles of the columns; one may extend over empty ones to its right.
+        side: side of a picture in pixels.
+    """
+    rows = [[_framed(picture_pixels(one), one.mark) for one in row] for _, row in shown.rows]
+    captions = [row[0].caption for _, row in shown.rows]
+    return sheet(rows, titles, captions if any(captions) else (), side=side)
 
 
-def _framed(image: ImageArray, color: tuple[int, int, int]) -> ImageArray:
+def _framed(image: ImageArray, mark: str) -> ImageArray:
+    if mark not in FRAMES:
+        return image
     height, width, _ = image.shape
     thick = max(1, round(_FRAME * max(height, width)))
     framed = np.empty((height + 2 * thick, width + 2 * thick, 3), np.uint8)
-    framed[:] = color
+    framed[:] = FRAMES[mark]
     framed[thick:-thick, thick:-thick] = image
     return framed
-
-
-def _shortened(title: str, letters: int) -> str:
-    """The end of a long title, which tells runs in one folder apart."""
-    return title if len(title) <= letters else f"…{title[1 - letters :]}"

@@ -1,4 +1,4 @@
-"""Pairs of views of the same images, and what models make of them: the cosines of each pair."""
+"""Pairs of views of the same images, and the cosines that models give them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,51 +26,52 @@ from unshortcut.views.transforms.textured import Textured
 from unshortcut.views.transforms.tiled import TiledView
 
 Views = Mapping[str, Tensor]
-"""uint8 (n, 3, h, w) each."""
+"""Views by name, uint8 (n, 3, h, w) each."""
 Cosines = dict[str, NDArray[np.float64]]
-"""By kind of pair: (n,) cosines in [-1, 1]."""
+"""Cosines (n,) in [-1, 1] by kind of pair."""
 
 KINDS = ("positive", "negative", "texture", "patch")
-"""Of pairs, in the order of the papers' metrics."""
+"""Kinds of pairs, in the order of the paper's figures (Ge et al. 2021)."""
 VIEWS = {"positive": "key", "texture": "texture_negative", "patch": "patch_negative"}
-"""The view that a query is compared with; for `negative` it is the query of another image."""
+"""The view that the query is compared with; for `negative`, the query of another image."""
 QUERY = "query"
 
 
 def pair_transforms(
     kinds: Sequence[str], patch: tuple[int, int] | None = None
 ) -> dict[str, ViewTransform]:
-    """The views of the pairs, made as for training."""
+    """The transforms that make the views of the pairs, as for training."""
     for kind in kinds:
         if kind not in KINDS:
             raise unknown("kind of pair", kind, KINDS)
     partners: dict[str, ViewTransform] = {
         "positive": Augmented(),
-        # The paper's 96 of 224 pixels, and as much of smaller images: 48 of 64 would be the object.
+        # 96 of 224 pixels as in the paper, and the same share of smaller images: 48 of 64 pixels
+        # would be the whole object.
         "texture": Textured(QUERY, patch=96 / 224),
         "patch": TiledView(QUERY, patch),
     }
-    asked = {VIEWS[kind]: partners[kind] for kind in kinds if kind in partners}
-    return {QUERY: Augmented(), **asked}
+    chosen = {VIEWS[kind]: partners[kind] for kind in kinds if kind in partners}
+    return {QUERY: Augmented(), **chosen}
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which images are looked at; their views depend on the seed alone."""
+    """Which images are used; their views depend on the seed alone."""
 
     source: ImageSource
     count: int
     seed: int
     batch_size: int = 64
     threads: int | None = None
-    """That make views; None for as many as there are cores."""
+    """Number of threads that make views; None for one per core."""
 
     def __post_init__(self) -> None:
         for key, value, least in (("count", self.count, 2), ("batch_size", self.batch_size, 1)):
             if value < least:
                 raise UsageError(f"{key} must be at least {least}, not {value}")
         if len(self.source) < 2:
-            raise UsageError("negative pairs need at least two images; the data have fewer")
+            raise UsageError("negative pairs need at least two images; the data has fewer")
 
     def batches(self, plan: ViewPlan, on_progress: OnProgress | None = None) -> Iterator[Views]:
         """Views of different images, in a random order; unreadable images are left out."""
@@ -97,10 +98,10 @@ class Sampling:
 def compare(
     models: Sequence[LoadedModel], kinds: Sequence[str], batches: Iterable[Views]
 ) -> list[Cosines]:
-    """The cosines of each model, which all see the same views; every view is encoded once.
+    """The cosines of each model on the same views; every view is encoded once.
 
-    The negative of an image is the query of the next, and the last one's that of the first: the
-    order is random, and no image meets itself.
+    The negative of an image is the query of the next image, and that of the last image the query
+    of the first. The order is random, and no image is compared with itself.
     """
     queries: list[list[Tensor]] = [[] for _ in models]
     found: list[dict[str, list[Tensor]]] = [{kind: [] for kind in kinds} for _ in models]

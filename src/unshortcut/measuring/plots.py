@@ -1,50 +1,60 @@
-"""Plots of the audit in Plotly's form: curves, bars and histograms, a color a model.
+"""Plotly figures of an audit: curves and bars with intervals, one color per model.
 
-Colors are left to the page: those of text, axes and background, because it has a light and a dark
-side, and those of models, because only it knows all of them, and a model keeps its color though
-others fail in a measurement.
+The page chooses all colors: those of text, axes and background because it has a light and a dark
+theme, and those of the models because a model keeps its color in every plot, even if a measurement
+of another model has failed.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io
 
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.files import atomic_open
+from unshortcut.measuring.estimates import Estimate
 
 PALETTE = ("#3b82c4", "#d9742b", "#2a9d78", "#b5588f", "#8a78d6", "#b39425", "#5aa9c9", "#a65a4a")
-"""A color a model, in the order of the models; they can be told apart by the color-blind."""
+"""Colors of the models, in their order; color-blind readers can tell them apart."""
 
 Numbers = Sequence[float]
 
 
 def color(model: str) -> str:
-    """What stands for the color of a model in a figure, until the page says which that is.
+    """A placeholder for the color of a model, which the page replaces.
 
-    It is a color too, for whoever looks at a figure alone.
+    It is a valid color itself, for a figure that is shown alone.
     """
     return f"#{hashlib.sha256(model.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
 
 def model_colors(models: Iterable[str]) -> dict[str, str]:
-    """The colors of all models, by what stands for them in figures."""
-    return {color(name): PALETTE[at % len(PALETTE)] for at, name in enumerate(models)}
+    """The colors of all models, by their placeholders."""
+    return {color(name): PALETTE[index % len(PALETTE)] for index, name in enumerate(models)}
+
+
+def chance_level(chances: Iterable[float]) -> dict[str, float]:
+    """The accuracy of guessing as a level of a plot, if it is the same for all models."""
+    distinct = set(chances)
+    return {"chance": distinct.pop()} if len(distinct) == 1 else {}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points of one line, with the interval of each where there is one."""
+    """The points of a line, optionally with intervals."""
 
     x: Numbers
     y: Numbers
     low: Numbers | None = None
     high: Numbers | None = None
     dash: str | None = None
-    """Plotly's name of a line style; lines of one model share a color and differ in this."""
+    """Plotly's line style, which tells lines of the same model apart."""
     model: str | None = None
-    """Whose it is, where its own name is another."""
+    """The model that gives the line its color; by default the line's own name."""
 
     @classmethod
     def of(
@@ -55,7 +65,7 @@ class Curve:
         dash: str | None = None,
         model: str | None = None,
     ) -> "Curve":
-        """Through estimates, with the interval of each."""
+        """A line through estimates, with their intervals."""
         return cls(x, *_ends(points), dash, model)
 
 
@@ -68,9 +78,12 @@ def curves(
     levels: Mapping[str, float] | None = None,
     x_shares: bool = False,
 ) -> dict[str, Any]:
-    """Lines by name; `levels` are dotted horizontal lines (chance, the clean accuracy).
+    """A plot of named lines.
 
-    With `x_shares` the places are shares, 0 to 1, on a logarithmic axis with a tick at each.
+    Args:
+        levels: dotted horizontal lines by name, e.g. chance or the accuracy on clean images.
+        x_shares: whether x values are shares from 0 to 1, shown on a logarithmic axis with a tick
+            at each of them.
     """
     figure = go.Figure()
     for name, line in lines.items():
@@ -81,23 +94,20 @@ def curves(
             name=name,
             mode="lines+markers",
             line={"color": own, "dash": line.dash},
-            error_y=_errors(line.y, line.low, line.high, own),
-            hovertemplate=f"%{{x}}: {_form(percent)}",
+            error_y=error_bars(line.y, line.low, line.high, own),
+            hovertemplate=f"%{{x}}: {_number_format(percent)}",
         )
-    for name, level in (levels or {}).items():
-        figure.add_hline(y=level, line={"dash": "dot", "width": 1}, annotation={"text": name})
-    figure.update_layout(xaxis_title=x_title, yaxis_title=y_title)
-    figure.update_yaxes(tickformat=".0%" if percent else None)
+    figure.update_layout(xaxis_title=x_title)
     if x_shares:
-        ticks = sorted({place for line in lines.values() for place in line.x})
+        ticks = sorted({x for line in lines.values() for x in line.x})
         labels = [f"{100 * tick:.3g} %" for tick in ticks]
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=labels)
-    return plain(figure)
+    return _finished(figure, y_title, percent, levels)
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Heights of one model's bars, with the interval of each where there is one."""
+    """The heights of one model's bars, optionally with intervals."""
 
     y: Numbers
     low: Numbers | None = None
@@ -105,7 +115,7 @@ class Bars:
 
     @classmethod
     def of(cls, heights: Sequence[Estimate]) -> "Bars":
-        """As high as estimates, with the interval of each."""
+        """Bars as high as estimates, with their intervals."""
         return cls(*_ends(heights))
 
 
@@ -115,9 +125,14 @@ def bars(
     y_title: str,
     *,
     percent: bool = True,
-    level: tuple[str, float] | None = None,
+    levels: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """A group of bars for each of `groups`, in it a bar for each model, by whom `series` are."""
+    """A plot of groups of bars, each group with one bar per model.
+
+    Args:
+        series: the bars of each model, one per group.
+        levels: dotted horizontal lines by name.
+    """
     figure = go.Figure()
     for name, one in series.items():
         figure.add_bar(
@@ -125,16 +140,29 @@ def bars(
             y=list(one.y),
             name=name,
             marker={"color": color(name)},
-            error_y=_errors(one.y, one.low, one.high, None),
-            hovertemplate=f"%{{x}}: {_form(percent)}",
+            error_y=error_bars(one.y, one.low, one.high),
+            hovertemplate=f"%{{x}}: {_number_format(percent)}",
         )
-    if level is not None:
-        name, height = level
-        figure.add_hline(y=height, line={"dash": "dot", "width": 1}, annotation={"text": name})
-    figure.update_layout(barmode="group", yaxis_title=y_title)
-    figure.update_yaxes(tickformat=".0%" if percent else None)
+    figure.update_layout(barmode="group")
     figure.update_xaxes(type="category")
-    return plain(figure)
+    return _finished(figure, y_title, percent, levels)
+
+
+def error_bars(
+    values: Numbers, low: Numbers | None, high: Numbers | None, color: str | None = None
+) -> dict[str, Any] | None:
+    """Intervals in Plotly's form; None if there are none."""
+    if low is None or high is None:
+        return None
+    shown: dict[str, Any] = {
+        "type": "data",
+        "symmetric": False,
+        "array": [top - value for top, value in zip(high, values, strict=True)],
+        "arrayminus": [value - bottom for bottom, value in zip(low, values, strict=True)],
+        "thickness": 1,
+        "width": 3,
+    }
+    return shown if color is None else {**shown, "color": color}
 
 
 def plain(figure: go.Figure) -> dict[str, Any]:
@@ -144,26 +172,34 @@ def plain(figure: go.Figure) -> dict[str, Any]:
     return {"data": list(content["data"]), "layout": content["layout"]}
 
 
-def _ends(found: Sequence[Estimate]) -> tuple[list[float], list[float], list[float]]:
-    """Values, lower and upper ends of intervals."""
-    return [one.value for one in found], [one.low for one in found], [one.high for one in found]
+def write_html(path: str | Path, figure: dict[str, Any], models: Iterable[str], title: str) -> None:
+    """Write a figure of models as a self-contained HTML page, which needs no network."""
+    text = plotly.io.to_json(figure, validate=False)
+    for placeholder, shown in model_colors(models).items():
+        text = text.replace(f'"{placeholder}"', f'"{shown}"')
+    page = go.Figure(json.loads(text)).update_layout(title=title, template="plotly_white")
+    with atomic_open(path) as file:
+        file.write(page.to_html(include_plotlyjs=True).encode())
 
 
-def _errors(
-    y: Numbers, low: Numbers | None, high: Numbers | None, own: str | None
-) -> dict[str, Any] | None:
-    if low is None or high is None:
-        return None
-    shown: dict[str, Any] = {
-        "type": "data",
-        "symmetric": False,
-        "array": [top - at for top, at in zip(high, y, strict=True)],
-        "arrayminus": [at - bottom for bottom, at in zip(low, y, strict=True)],
-        "thickness": 1,
-        "width": 3,
-    }
-    return shown if own is None else {**shown, "color": own}
+def _finished(
+    figure: go.Figure, y_title: str, percent: bool, levels: Mapping[str, float] | None
+) -> dict[str, Any]:
+    for name, level in (levels or {}).items():
+        figure.add_hline(y=level, line={"dash": "dot", "width": 1}, annotation={"text": name})
+    figure.update_layout(yaxis_title=y_title)
+    figure.update_yaxes(tickformat=".0%" if percent else None)
+    return plain(figure)
 
 
-def _form(percent: bool) -> str:
+def _ends(estimates: Sequence[Estimate]) -> tuple[list[float], list[float], list[float]]:
+    """Values, lower and upper ends of the intervals."""
+    return (
+        [one.value for one in estimates],
+        [one.low for one in estimates],
+        [one.high for one in estimates],
+    )
+
+
+def _number_format(percent: bool) -> str:
     return "%{y:.1%}" if percent else "%{y:.3f}"

@@ -5,6 +5,8 @@ from typing import Literal
 
 from unshortcut.measuring.subjects.class_names import Aggregate
 
+Input = Literal["conflict", "shifts", "hierarchy"]
+"""Optional inputs of an audit besides models and data."""
 Severities = Literal["imagenet", "cifar"]
 
 MAX_IMAGES = 2000

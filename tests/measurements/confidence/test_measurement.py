@@ -59,7 +59,7 @@ def test_models_are_joined_where_all_are_right() -> None:
         [[0.6, 0.4, 0.0], [0.5, 0.3, 0.2], [1.0, 0.0, 0.0]], [0, 0, 0], index=np.array([1, 2, 7])
     )
     found = where_all_are_right({"one": one, "other": other})
-    assert [each.images for each in found.values()] == [1, 1]  # image 1 alone
+    assert [each.num_images for each in found.values()] == [1, 1]  # image 1 alone
     assert found["one"].confidence.value == pytest.approx(0.8)
     assert found["other"].confidence.value == pytest.approx(0.6)
     nats = -(0.6 * math.log(0.6) + 0.4 * math.log(0.4))
@@ -75,7 +75,7 @@ def test_a_model_without_errors_or_without_right_answers_has_its_figures() -> No
         metrics = Confidence().metrics(result, None)
         assert metrics["accuracy"].low is not None
         Confidence().exhibits({"one": result, "two": result}, None)
-    assert where_all_are_right({"a": perfect, "b": hopeless})["a"].images == 0
+    assert where_all_are_right({"a": perfect, "b": hopeless})["a"].num_images == 0
 
 
 def test_the_page_has_tables_plots_with_counts_and_notes() -> None:
@@ -90,8 +90,8 @@ def test_the_page_has_tables_plots_with_counts_and_notes() -> None:
     assert list(reliability["y"]) == pytest.approx([1.0, 0.5])
     assert [list(pair) for pair in reliability["customdata"]] == [[1, 1], [1, 2]]
     notes = " ".join(one.text for one in shown if isinstance(one, Note))
-    assert "one, two: the confidence is that of the readout" in notes
-    assert "of 1000 classes only the 2 of the data" in notes
+    assert "one, two: the confidence is that of the classifier fitted on the features" in notes
+    assert "only the 2 classes of the data are used, out of 1000" in notes
 
 
 def test_sure_errors_of_a_head_are_told() -> None:
@@ -99,7 +99,7 @@ def test_sure_errors_of_a_head_are_told() -> None:
     many = _result([sure] * 10 + [unsure] * 20, [1] * 30)
     finding = Confidence().finding(many)
     assert finding is not None
-    assert finding.text.startswith("is sure of itself where it is wrong: 33 % of its errors")
+    assert finding.text.startswith("is confident even when it is wrong: 33 % of its errors")
     assert Confidence().finding(_result([sure] * 4 + [unsure] * 26, [1] * 30)) is None
     assert Confidence().finding(_result([sure] * 30, [1] * 30, kind="knn")) is None
 
@@ -107,7 +107,7 @@ def test_sure_errors_of_a_head_are_told() -> None:
 def test_a_model_without_any_skill_is_told() -> None:
     finding = Confidence().finding(_result([[0.6, 0.4]] * 30, [0, 1] * 15))
     assert finding is not None
-    assert finding.text == "is right in 50 % of images, which chance among 2 classes may give"
+    assert finding.text == "has an accuracy of 50 %, no better than chance among 2 classes"
     assert Confidence().finding(_result([[0.6, 0.4]] * 30, [0] * 30)) is None
 
 
@@ -115,5 +115,5 @@ def test_probabilities_of_other_outputs_do_not_count() -> None:
     # The head has three classes and the data two: what is left is scaled to 1.
     source = arrays(planted([[4.0, 0.0, 10.0]] * 4), [0, 0, 1, 1], NAMES[:2])
     result = Confidence().measure(reader(source, NAMES), _nothing)
-    assert result.classes == 2 and result.outputs == 3
+    assert result.num_classes == 2 and result.num_outputs == 3
     assert result.confidence.value == pytest.approx(1 / (1 + math.exp(-4.0)), abs=1e-3)

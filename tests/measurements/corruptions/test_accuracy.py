@@ -7,6 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from unshortcut.measurements.corruptions.accuracy import (
+    ALEXNET_CLEAN_ERROR,
+    ALEXNET_ERRORS,
     COMPARABLE,
     NAMES,
     Conditions,
@@ -16,7 +18,6 @@ from unshortcut.measurements.corruptions.accuracy import (
     reference_errors,
     relative_mean_corruption_error,
 )
-from unshortcut.measurements.corruptions.mce import ALEXNET_CLEAN_ERROR, ALEXNET_ERRORS
 
 N = 40
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from torchvision.models import AlexNet_Weights
 
-from unshortcut.measurements.corruptions.mce import (
+from unshortcut.measurements.corruptions.accuracy import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
     corruption_errors,

@@ -14,7 +14,7 @@ from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
 from unshortcut.measurements.corruptions import Corruptions
 from unshortcut.measurements.corruptions.accuracy import Conditions, CorruptionsResult
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.randomness import generator
@@ -81,7 +81,7 @@ def test_severities_and_seeds_count(result: CorruptionsResult) -> None:
 
 def test_what_a_corruption_does_shows(result: CorruptionsResult) -> None:
     """Brightness makes dark images bright, and pixels in another order leave the mean alone."""
-    assert result.clean.value == 1 and result.conditions.n == 12
+    assert result.clean.value == 1 and result.conditions.num_images == 12
     assert result.accuracy["brightness"][4] == pytest.approx(0.5, abs=0.1)
     assert min(result.accuracy["glass_blur"]) == 1
     assert set(result.accuracy) == set(CORRUPTIONS)
@@ -99,10 +99,10 @@ def test_a_result_is_read_back_as_it_was(result: CorruptionsResult) -> None:
 
 def test_an_mce_says_what_it_cannot_be_compared_with(result: CorruptionsResult) -> None:
     metrics = Corruptions().metrics(result, None)
-    assert "snow and frost are drawn here" in metrics["mce"].note
+    assert "snow and frost use generated textures" in metrics["mce"].note
     assert "means little" in metrics["mce"].note and "2 classes at 16 px" in metrics["mce"].note
     assert "means little" in metrics["mce_13"].note and not metrics["mce_13"].headline
-    assert "drawn here" not in metrics["mce_13"].note
+    assert "generated textures" not in metrics["mce_13"].note
     notes = [one for one in Corruptions().exhibits({"a": result}, None) if isinstance(one, Note)]
     assert any(note.warning and "means little" in note.text for note in notes)
 
@@ -123,7 +123,7 @@ def test_only_imagenet_at_its_size_and_severities_compares_with_alexnet(
     metrics = Corruptions().metrics(replace(result, conditions=conditions), None)
     assert ("means little" not in metrics["mce"].note) == comparable
     assert metrics["mce_13"].headline == comparable
-    assert "drawn here" in metrics["mce"].note
+    assert "generated textures" in metrics["mce"].note
 
 
 def test_a_baseline_takes_alexnets_place(result: CorruptionsResult) -> None:

@@ -9,10 +9,10 @@ from tests.measuring.made import arrays
 from tests.measuring.planted import deciding, planted, reader
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.data.source import ImageSource
+from unshortcut.intervals import wilson
 from unshortcut.measurements.domain_shift import DomainShift
 from unshortcut.measurements.domain_shift.accuracy import EXAMPLES, DomainShiftResult
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.statistics import wilson
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
 from unshortcut.measuring.subjects.subject import Subject
 
@@ -40,9 +40,9 @@ def test_accuracy_and_drop_are_those_by_hand() -> None:
     sketch = arrays(deciding([0, 1, 0, 1, 2], 4), [0, 1, 1, 0, 2], ("cat", "dog", "eel"))
     (shift,) = _measured(sketch=sketch).shifts
     assert [each.name for each in shift.classes] == ["cat", "dog", "eel"]
-    assert (shift.shifted.right, shift.shifted.images) == (3, 5)
+    assert (shift.shifted.right, shift.shifted.num_images) == (3, 5)
     assert shift.inside is not None and shift.drop is not None
-    assert (shift.inside.right, shift.inside.images) == (6, 6)  # of the shared classes
+    assert (shift.inside.right, shift.inside.num_images) == (6, 6)  # of the shared classes
     assert shift.drop.value == pytest.approx(1 - 3 / 5)
     assert (shift.shifted.accuracy.low, shift.shifted.accuracy.high) == wilson(3, 5)
     assert [each.mistaken for each in shift.classes] == ["dog", "cat", ""]
@@ -56,8 +56,8 @@ def test_decisions_are_among_the_shared_classes_on_both_sides() -> None:
     sketch = arrays(planted(logits), [0, 1], ("cat", "dog"))
     (shift,) = DomainShift().measure(_subject(data, {"sketch": sketch}), _nothing).shifts
     assert shift.inside is not None
-    assert (shift.inside.right, shift.inside.images) == (2, 2)
-    assert (shift.shifted.right, shift.shifted.images) == (2, 2)
+    assert (shift.inside.right, shift.inside.num_images) == (2, 2)
+    assert (shift.shifted.right, shift.shifted.num_images) == (2, 2)
 
 
 def test_names_are_matched_by_the_outputs_that_speak_for_them() -> None:
@@ -67,7 +67,7 @@ def test_names_are_matched_by_the_outputs_that_speak_for_them() -> None:
     subject = reader(_data(), HEAD, mapping, shifts={"art": art})
     (shift,) = DomainShift().measure(subject, _nothing).shifts
     assert [each.name for each in shift.classes] == ["dog", "eel"]
-    assert (shift.shifted.right, shift.shifted.images) == (2, 2)
+    assert (shift.shifted.right, shift.shifted.num_images) == (2, 2)
     assert shift.unmatched == ("unicorn",)
 
 
@@ -93,21 +93,21 @@ def test_without_labels_in_the_data_the_shift_stands_alone() -> None:
     metrics = DomainShift().metrics(result, None)
     assert metrics["shift_accuracy_sketch"].value == pytest.approx(2 / 3)
     assert set(metrics) == {"shift_accuracy", "shift_accuracy_sketch"}
-    assert result.shifts[0].alone == "the data have no labels"
+    assert result.shifts[0].alone == "the data has no labels"
     assert DomainShift().finding(result) is None
     assert len(DomainShift().exhibits({"m": result}, None)) == 5
 
 
-def test_the_head_decides_where_a_readout_does_not_know_the_classes() -> None:
+def test_the_head_decides_where_a_linear_probe_does_not_know_the_classes() -> None:
     data = arrays(deciding([0, 1], 4), [0, 1], ("round", "square"))
     sketch = arrays(deciding([0, 1], 4), [0, 1], ("cat", "dog"))
     subject = _subject(data, {"sketch": sketch})
     assert subject.classifier is not None
-    readout = replace(subject.classifier, kind="linear", classes=("round", "square"))
-    subject = replace(subject, classifier=readout, head=subject.classifier)
+    probe = replace(subject.classifier, kind="linear", classes=("round", "square"))
+    subject = replace(subject, classifier=probe, head=subject.classifier)
     (shift,) = DomainShift().measure(subject, _nothing).shifts
-    assert shift.alone == "the data and it have fewer than two classes in common"
-    assert (shift.shifted.right, shift.shifted.images) == (2, 2)
+    assert shift.alone == "it shares fewer than two classes with the data"
+    assert (shift.shifted.right, shift.shifted.num_images) == (2, 2)
 
 
 def test_metrics_have_plain_names_and_means_over_shifts() -> None:
@@ -135,7 +135,7 @@ def test_examples_are_the_same_images_for_all_models() -> None:
     assert {one.mark for one in right_one.examples} == {"good"}
     assert {one.caption for one in right_one.examples} == {f"{name} (100 %)" for name in HEAD}
     assert [one.caption.split(" (")[0] for one in right_one.examples] == [
-        one.caption.split(", is ")[1] for one in wrong_one.examples
+        one.caption.split(", label ")[1] for one in wrong_one.examples
     ]
     assert {one.mark for one in wrong_one.examples} == {"bad"}
 
@@ -168,7 +168,7 @@ def test_the_largest_certain_loss_is_told() -> None:
     subject = _subject(data, {"art": data, "sketch": sketch})
     finding = DomainShift().finding(DomainShift().measure(subject, _nothing))
     assert finding is not None
-    assert finding.text == "loses 45 points on sketch (from 100 % to 55 %)"
+    assert finding.text == "loses 45 points of accuracy on sketch (from 100 % to 55 %)"
     assert (
         DomainShift().finding(DomainShift().measure(_subject(data, {"art": data}), _nothing))
         is None

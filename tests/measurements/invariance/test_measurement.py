@@ -11,7 +11,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.measurements.invariance import Invariance
 from unshortcut.measurements.invariance.profiles import InvarianceResult, Profile
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Pictures, Plot, Table
 
 SIDE = 32
@@ -126,10 +126,12 @@ def test_findings_tell_what_is_not_noticed_and_what_is_taken_for_another_image(
 ) -> None:
     blind = Invariance().finding(by_color)
     assert blind is not None
-    assert blind.text.startswith("hardly notices when an image is cut into 4 × 4 patches")
-    assert "0.00 of the way" in blind.text and blind.weight == pytest.approx(0.8)
-    turned = Invariance().finding(by_place)
-    assert turned is not None and turned.text.startswith("sees a quarter turn as another image")
+    assert blind.text.startswith("hardly notices when the 4 × 4 patches of an image are shuffled")
+    assert "0.00 of the distance" in blind.text and blind.weight == pytest.approx(0.8)
+    rotated = Invariance().finding(by_place)
+    assert rotated is not None and rotated.text.startswith(
+        "sees an image rotated by 90° as a different image"
+    )
     assert _finding(shuffle=0.5, gray=0.5, turn=0.5) is None
     assert "gray copy" in str(_finding(shuffle=0.5, gray=0.95, turn=0.95))
 

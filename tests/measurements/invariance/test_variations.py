@@ -8,7 +8,7 @@ from unshortcut.measurements.invariance.variations import (
     VARIATIONS,
     Variation,
     enlarged,
-    turned,
+    rotated,
 )
 
 BY_NAME = {one.name: one for one in VARIATIONS}
@@ -37,15 +37,15 @@ def test_every_level_changes_an_image_and_the_plain_one_does_not(one: Variation)
         assert np.abs(out.astype(int) - image).max() > rounding
         assert (out == apply(one, image, level)).all()
     assert (image == kept).all()
-    assert len(set(one.words)) == len(one.levels)
+    assert len(set(one.labels)) == len(one.levels)
 
 
 def test_a_quarter_turn_is_exact_and_no_turn_has_empty_corners() -> None:
     image = picture()
-    assert (turned(image, 90) == np.rot90(image)).all()
-    assert (turned(image, 180) == np.rot90(image, 2)).all()
+    assert (rotated(image, 90) == np.rot90(image)).all()
+    assert (rotated(image, 180) == np.rot90(image, 2)).all()
     for degrees in (10, 30, 45, 60):
-        assert turned(image, degrees).min() > 5  # black is what lies beyond
+        assert rotated(image, degrees).min() > 5  # black is what lies beyond
 
 
 def test_without_color_an_image_is_gray() -> None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from unshortcut.measurements.saliency.coverage import coverage, edges, salient
+from unshortcut.measurements.saliency.maps import coverage, edges, salient
 
 
 def _halves(side: int = 64) -> np.ndarray:

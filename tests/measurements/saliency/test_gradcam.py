@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from tests.small import TINY
 from unshortcut.inference.features import Features
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.measurements.saliency.gradcam import grad_cam, require_library
+from unshortcut.measurements.saliency.gradcam import class_scores, grad_cam, require_library
 from unshortcut.measurements.saliency.layers import as_maps, find_layers
-from unshortcut.measurements.saliency.scores import class_scores
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, fit_classifier, head
@@ -210,7 +209,7 @@ def test_scores_of_a_readout_have_the_gradient_of_its_logits() -> None:
     log = decides.probabilities(network(images), None).log()
     torch.testing.assert_close(made, log - log.mean(1, keepdim=True))
     votes = fit_classifier("knn", features, _Source(), "x", None, "mean")  # type: ignore[arg-type]
-    with pytest.raises(NotApplicable, match="a linear readout does"):
+    with pytest.raises(NotApplicable, match="use a linear probe"):
         class_scores(model, votes, _all(votes))
 
 
@@ -245,5 +244,5 @@ def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
         return original(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(NotApplicable, match=r"pip install 'unshortcut\[saliency\]'"):
+    with pytest.raises(NotApplicable, match=r"pip install grad-cam$"):
         require_library()

@@ -12,7 +12,7 @@ from unshortcut.auditing.result_cache import from_json, plain_values, to_json
 from unshortcut.data.source import ImageSource
 from unshortcut.inference.features import compute_features
 from unshortcut.measurements.saliency import Saliency
-from unshortcut.measurements.saliency.maps import SHOWN, SaliencyResult, overlay
+from unshortcut.measurements.saliency.maps import MAX_SHOWN, SaliencyResult, overlay
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
 from unshortcut.measuring.subjects.classifier import fit_classifier
@@ -74,11 +74,11 @@ def sharp() -> SaliencyResult:
 
 def test_a_blob_is_looked_at_and_covered(sharp: SaliencyResult) -> None:
     assert (sharp.layer, sharp.side) == ("maps", SIDE // 4)
-    assert all(one.right and not one.empty for one in sharp.looked) and sharp.empty == 0.0
+    assert all(one.right and not one.empty for one in sharp.decisions) and sharp.empty == 0.0
     # The blob is a sixteenth; enlarging a map moves its border by less than a place.
     assert sharp.coverages.area.value == pytest.approx(1 / 16, rel=0.2)
     assert sharp.coverages.lift.low > 2  # the outline of the blob is all that has edges
-    assert len(sharp.looked) == 30 and len(sharp.shown) == SHOWN
+    assert len(sharp.decisions) == 30 and len(sharp.shown) == MAX_SHOWN
 
 
 def test_a_model_that_looks_around_the_blob_covers_the_rest(sharp: SaliencyResult) -> None:
@@ -92,7 +92,7 @@ def test_a_model_that_looks_around_the_blob_covers_the_rest(sharp: SaliencyResul
 
 def test_the_class_that_is_explained_is_the_decision_though_it_is_wrong() -> None:
     result = _measured(subject_of(_Colors(wrong=(0,)), _blobs()))
-    red = [one for one in result.looked if one.truth == "red"]
+    red = [one for one in result.decisions if one.truth == "red"]
     assert {one.decision for one in red} == {"green"}
     # What speaks for green is the red blob, and it is found.
     assert all(one.area == pytest.approx(1 / 16, rel=0.3) for one in red)
@@ -143,7 +143,7 @@ def test_empty_maps_are_counted_and_told() -> None:
             return -self.maps(images).mean(dim=(2, 3))
 
     result = _measured(subject_of(_Against(), _blobs()))
-    assert result.empty == 1.0 and result.coverages.images == 0
+    assert result.empty == 1.0 and result.coverages.num_images == 0
     assert np.isnan(result.coverages.area.value)
     notes = [one for one in Saliency().exhibits({"a": result}, None) if isinstance(one, Note)]
     assert any(one.warning and "100 % of its maps are empty" in one.text for one in notes)
@@ -157,7 +157,7 @@ def test_maps_of_different_sizes_are_marked_as_such(sharp: SaliencyResult) -> No
     assert not any(isinstance(one, Note) and one.warning for one in same)
 
 
-def test_a_linear_readout_is_explained_through_the_network(sharp: SaliencyResult) -> None:
+def test_a_linear_probe_is_explained_through_the_network(sharp: SaliencyResult) -> None:
     source = _blobs(60)
     bare = subject_of(None, source, features=_Colors())
     network = _Colors()
@@ -165,7 +165,7 @@ def test_a_linear_readout_is_explained_through_the_network(sharp: SaliencyResult
     features = compute_features(model, source, cache=False)
     fitted = fit_classifier("linear", features, source, "these", None, "mean")
     result = _measured(Subject("bare", model, source, fitted))
-    assert "readout" in result.explained and result.empty < 0.1
+    assert "linear probe" in result.explained and result.empty < 0.1
     assert result.coverages.area.value == pytest.approx(1 / 16, rel=0.3)
 
 

@@ -220,5 +220,8 @@ def test_unreadable_stimuli_are_counted_and_refused_where_nothing_is_left(tmp_pa
     for path in tmp_path.rglob("*.png"):
         if not path.name.startswith("yew3"):
             path.write_bytes(b"no image")
-    with pytest.warns(UserWarning), pytest.raises(UsageError, match="no stimulus whose cues"):
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(UsageError, match="no stimulus with conflicting cues"),
+    ):
         decided(replace(one, conflict=open_conflict(tmp_path)))

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measurements.shape_bias import ConflictingCues
+from unshortcut.measurements.shape_bias import ShapeBias
 from unshortcut.measurements.shape_bias.cue_decisions import (
     ClassBias,
-    Example,
     ShapeBiasResult,
+    StimulusExample,
 )
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Note, Picture, Pictures, Plot, Table
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 
-SHAPE_BIAS = ConflictingCues()
+SHAPE_BIAS = ShapeBias()
 
 
 def share(successes: int, n: int) -> Estimate:
@@ -53,9 +53,9 @@ def result(shape: int = 24, texture: int = 76, conflicts: int = 150) -> ShapeBia
         grouped=True,
         aggregate="mean",
         examples=(
-            Example("cat", "dog", "cat", "shape", picture),
-            Example("dog", "cat", "cat", "texture", picture),
-            Example("dog", "cat", "", "neither", picture),
+            StimulusExample("cat", "dog", "cat", "shape", picture),
+            StimulusExample("dog", "cat", "cat", "texture", picture),
+            StimulusExample("dog", "cat", "", "neither", picture),
         ),
     )
 
@@ -75,7 +75,7 @@ def lines(plot: Plot) -> dict[float, str | None]:
 def test_without_stimuli_it_does_not_apply() -> None:
     source = arrays(np.zeros((2, 8, 8, 3), np.uint8), [0, 1], ["a", "b"])
     subject = subject_of(lambda images: images.mean((2, 3))[:, :2], source)
-    with pytest.raises(NotApplicable, match="no stimuli with conflicting cues"):
+    with pytest.raises(NotApplicable, match="no cue-conflict stimuli"):
         SHAPE_BIAS.measure(subject, lambda done, total: None)
 
 
@@ -93,7 +93,7 @@ def test_its_numbers_can_be_required_and_have_their_counts() -> None:
     bias = found["shape_bias"]
     assert (bias.low, bias.high) == pytest.approx((0.19, 0.29))
     assert "24 decisions for shape and 76 for texture in 150 conflicts" in bias.note
-    assert "by the mean of a category's classes" in bias.note
+    assert "by the mean over the classes of a category" in bias.note
     assert found["shape_bias_coverage"].headline
 
 
@@ -108,12 +108,12 @@ def test_a_bias_of_nothing_has_no_interval() -> None:
         (
             24,
             76,
-            "decides by texture in 76 % of conflicts (it names either cue in 100 of 150)",
+            "decides by texture in 76 % of the 100 conflicts in which it names either cue",
             0.76,
         ),
-        (81, 19, "decides by shape in 81 % of conflicts (it names either cue in 100 of", 0.19),
-        (9, 12, "names either cue in only 21 of 150 conflicts (guessing gives 19) and so", 0.1),
-        (0, 0, "names either cue in only 0 of 150 conflicts (guessing gives 19)", 0.1),
+        (81, 19, "decides by shape in 81 % of the 100 conflicts in which it names", 0.19),
+        (9, 12, "names either cue in only 21 of 150 conflicts (19 by guessing), too few", 0.1),
+        (0, 0, "names either cue in only 0 of 150 conflicts (19 by guessing)", 0.1),
     ],
 )
 def test_the_verdict_weighs_texture_and_says_where_there_are_too_few_decisions(
@@ -154,7 +154,7 @@ def test_of_many_classes_the_plot_has_both_ends() -> None:
         "c084",
         "c099",
     )
-    assert "Of 100 classes, the 16 at either end." in plot.caption
+    assert "Only the 16 classes at either end of 100 are shown." in plot.caption
 
 
 def test_coverage_and_both_accuracies_stand_beside_the_bias() -> None:
@@ -186,15 +186,15 @@ def said(*results: ShapeBiasResult) -> list[Note]:
 
 def test_what_decides_and_what_was_left_out_is_said_once_for_models_alike() -> None:
     (note,) = said(result(), result(81, 19))
-    assert note.text.startswith("Decided by its own head of 1000 classes, among 16 classes.")
-    assert "150 of 160 stimuli count." in note.text and "The cues of 10 agree." in note.text
-    assert "is the mean of those of its fine classes" in note.text and not note.warning
+    assert note.text.startswith("Classified by its own head of 1000 classes, among 16 classes.")
+    assert "150 of 160 stimuli are used." in note.text and "The cues of 10 agree." in note.text
+    assert "is the mean of the probabilities of its classes" in note.text and not note.warning
 
 
 def test_each_model_speaks_for_itself_where_they_differ() -> None:
-    readout = replace(
+    probe = replace(
         result(),
-        decides="a linear readout",
+        decides="a linear probe",
         candidates=("cat", "dog"),
         missing=("oven", "<b>"),
         unnamed=7,
@@ -202,26 +202,26 @@ def test_each_model_speaks_for_itself_where_they_differ() -> None:
         available=1000,
         grouped=False,
     )
-    first, second = said(result(), readout)
-    assert first.text.startswith("a: Decided by its own head")
-    assert second.text.startswith("b: Decided by a linear readout, among 2 classes.")
-    assert "7 have a cue that the model cannot name (oven, <b>)." in second.text
-    assert "2 cannot be read." in second.text and "fine classes" not in second.text
-    assert "a random part of 1000" in second.text
+    first, second = said(result(), probe)
+    assert first.text.startswith("a: Classified by its own head")
+    assert second.text.startswith("b: Classified by a linear probe, among 2 classes.")
+    assert "7 have a cue that the model does not know (oven, <b>)." in second.text
+    assert "2 cannot be read." in second.text and "probability of a category" not in second.text
+    assert "a random subset of 1000" in second.text
 
 
 def test_a_warning_says_that_little_coverage_says_little() -> None:
     warnings = [note for note in said(result(), result(1, 3)) if note.warning]
     assert [note.text for note in warnings] == [
-        "b names either cue in only 4 of 150 conflicts (guessing gives 19): "
-        "its shape bias says next to nothing."
+        "b names either cue in only 4 of 150 conflicts (19 by guessing): "
+        "its shape bias is meaningless."
     ]
 
 
 def test_a_bias_says_something_only_beyond_guessing() -> None:
-    assert result(20, 30).telling  # coverage 0.33 ± 0.05, guessing 2/16
-    assert not result(10, 14).telling  # 0.16 ± 0.05
-    assert not replace(result(20, 30), candidates=("cat", "dog", "oven")).telling  # guessing 2/3
-    assert replace(result(70, 80), candidates=("cat", "dog")).telling
-    assert not result(3, 5, 9).telling  # 8 decisions
-    assert not replace(result(20, 30, 600), candidates=tuple(map(str, range(900)))).telling
+    assert result(20, 30).meaningful  # coverage 0.33 ± 0.05, guessing 2/16
+    assert not result(10, 14).meaningful  # 0.16 ± 0.05
+    assert not replace(result(20, 30), candidates=("cat", "dog", "oven")).meaningful  # guessing 2/3
+    assert replace(result(70, 80), candidates=("cat", "dog")).meaningful
+    assert not result(3, 5, 9).meaningful  # 8 decisions
+    assert not replace(result(20, 30, 600), candidates=tuple(map(str, range(900)))).meaningful

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.measurements.shape_bias.published import read_decisions
 from tests.real_data import real_data
 from unshortcut.errors import UsageError
-from unshortcut.measurements.shape_bias.published import read_decisions
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename\n"
 

@@ -70,13 +70,14 @@ def test_a_model_that_reads_a_tag_follows_it_always(tags: TransplantResult) -> N
     assert [one.name for one in result.classes] == list(NAMES)
     for one in result.classes:
         assert one.follows.patch == one.follows.mates == 1.0
-        assert one.place == "bottom left" and one.at_place == one.donors == 10
+        assert one.position == "bottom left" and one.at_position == one.donors == 10
         assert (one.low, one.high) == pytest.approx((0.722, 1.0), abs=1e-3)  # Wilson, 10 of 10
     for patch in result.patches:  # a square that has the whole tag
         left, top, right, bottom = np.array(patch.box) * SIDE
         assert left <= 2 and right >= 6 and top <= 25 and bottom >= 29
-    places = np.array(result.places)
-    assert places[6:, :2].max() == 1.0 and places[:5].max() == places[:, 4:].max() == 0.0
+    positions = np.array(result.positions)
+    assert positions[6:, :2].max() == 1.0
+    assert positions[:5].max() == positions[:, 4:].max() == 0.0
 
 
 def test_a_model_that_looks_at_the_whole_follows_no_patch() -> None:
@@ -84,7 +85,7 @@ def test_a_model_that_looks_at_the_whole_follows_no_patch() -> None:
     shifted = pixels.astype(int) + np.array([-64, 0, 64])[labels][:, None, None, None]
     source = arrays(np.clip(shifted, 0, 255).astype(np.uint8), labels, NAMES)
     result = _measured(subject_of(_ReadsBrightness(), source))
-    assert result.right == 60 and result.follow.value == 0.0 and result.winners == ()
+    assert result.num_right == 60 and result.follow.value == 0.0 and result.winners == ()
     assert Transplant().finding(result) is None
 
 
@@ -121,8 +122,9 @@ def test_the_class_with_a_tag_is_named_and_its_patches_are_shown(one: Transplant
     finding = measurement.finding(result)
     assert finding is not None and finding.weight == 1.0
     assert finding.text == (
-        f"follows a pasted patch in 33 % of images (class '{dog}': 100 %, mostly from one place: "
-        "top right), as a model does that reads a tag"
+        "changes its decision to the class of a pasted patch in 33 % of images "
+        f"(class '{dog}': 100 %, mostly from one position: top right), "
+        "a sign that it relies on a tag or watermark"
     )
     assert {shown.patch.label for shown in result.winners} == {dog} and len(result.winners) == 3
     metrics = measurement.metrics(result, None)
@@ -165,7 +167,7 @@ def test_a_border_is_cut_out_as_a_whole() -> None:
         image[1:-1, 1:-1] = inner
     result = _measured(subject_of(_ReadsFrame(), arrays(pixels, labels, NAMES)))
     assert result.follow.value == 1.0
-    assert {one.place for one in result.classes} == {"all around the edge"}
+    assert {one.position for one in result.classes} == {"all around the edge"}
 
 
 def test_a_class_that_any_paste_leads_to_is_no_shortcut() -> None:
@@ -194,7 +196,9 @@ def test_a_readout_decides_as_well_as_a_head() -> None:
     features = compute_features(bare.model, source, cache=False)
     fitted = fit_classifier("linear", features, source, "these", None, "mean")
     result = _measured(Subject("bare", bare.model, source, fitted))
-    assert result.follow.value == 1.0 and {one.place for one in result.classes} == {"bottom left"}
+    assert result.follow.value == 1.0 and {one.position for one in result.classes} == {
+        "bottom left"
+    }
 
 
 def test_a_class_of_one_image_has_nothing_to_compare_its_place_with() -> None:
@@ -209,7 +213,7 @@ def test_a_class_of_one_image_has_nothing_to_compare_its_place_with() -> None:
 
 def test_a_model_that_is_never_right_has_nothing_to_transplant() -> None:
     pixels, labels = _tagged(12)
-    with pytest.raises(NotApplicable, match="takes two"):
+    with pytest.raises(NotApplicable, match="of two classes"):
         _measured(subject_of(_ReadsTag(), arrays(pixels, (labels + 1) % 3, NAMES)))
 
 
@@ -257,9 +261,9 @@ def test_a_trained_network_gives_away_the_tag_that_was_planted() -> None:
     assert test.classes is not None
     name = test.classes[tagged]
     strongest = result.strongest()
-    assert strongest is not None and strongest.name == name and strongest.place == "bottom left"
+    assert strongest is not None and strongest.name == name and strongest.position == "bottom left"
     others = [one.follows.lift for one in result.classes if one.name != name]
     assert strongest.follows.lift > 2 * max(others) and strongest.follows.mates > 0.5
     finding = Transplant().finding(result)
-    assert finding is not None and name in finding.text and "reads a tag" in finding.text
+    assert finding is not None and name in finding.text and "relies on a tag" in finding.text
     assert all(one.patch.label == name for one in result.winners[:3])

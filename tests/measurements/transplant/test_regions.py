@@ -6,8 +6,8 @@ import pytest
 from unshortcut.measurements.transplant.regions import CELLS, Region, paste, regions, touched
 
 
-def _at(found: tuple[Region, ...], place: str) -> Region:
-    return next(one for one in found if one.place == place)
+def _at(found: tuple[Region, ...], position: str) -> Region:
+    return next(one for one in found if one.position == position)
 
 
 @pytest.mark.parametrize("side", [64, 128, 224])
@@ -29,10 +29,10 @@ def test_small_and_odd_sizes_have_all_regions() -> None:
 
 def test_places_are_named_after_where_they_are() -> None:
     found = regions(64)
-    assert found[0].box == (0, 0, 16, 16) and found[0].place == "top left"
-    assert found[6].box == (48, 0, 64, 16) and found[6].place == "top right"
-    assert found[24].box == (24, 24, 40, 40) and found[24].place == "center"
-    assert found[42].box == (0, 48, 16, 64) and found[42].place == "bottom left"
+    assert found[0].box == (0, 0, 16, 16) and found[0].position == "top left"
+    assert found[6].box == (48, 0, 64, 16) and found[6].position == "top right"
+    assert found[24].box == (24, 24, 40, 40) and found[24].position == "center"
+    assert found[42].box == (0, 48, 16, 64) and found[42].position == "bottom left"
     assert _at(found, "along the left edge").mask[:, :4].all()
     frame = _at(found, "all around the edge")
     assert frame.mask[0].all() and frame.mask[:, -1].all() and not frame.mask[1:-1, 1:-1].any()

@@ -1,4 +1,4 @@
-"""Accuracy, confidence and calibration of a model on the data as they are."""
+"""Accuracy, confidence and calibration of a model on the unmodified data."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,32 +12,32 @@ from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
 MANY, FEW = 0.2, 20
-"""Sure errors are told from this share on, where there are at least so many errors."""
-GRAVEST = 0.6
-"""Weight of errors that are all sure: bad, and yet no shortcut."""
+"""The verdict mentions this share of confident errors or more, if there are enough errors."""
+HIGHEST_WEIGHT = 0.6
+"""Weight of a model whose errors are all confident: that is bad, but no shortcut."""
 
 
 class Confidence(Measurement[ConfidenceResult]):
-    """How often a model is right, and how sure it is where it is right and where it is wrong."""
+    """How often a model is right, and how confident it is when it is right and when it is wrong."""
 
     name = "confidence"
     title = "Accuracy and confidence"
-    question = "How often is it right, and does it know when it is not?"
+    question = "How accurate is the model, and is it less confident when it is wrong?"
     definition = (
-        "Accuracy is the share of images whose label gets the largest probability. The confidence "
-        "of a decision is that largest probability. Entropy is -Σ p ln p over the classes, in "
-        "nats: 0 for a certain decision, ln K for none among K classes. Both are averaged over the "
-        "images that a model gets right and, to compare models, over those that all of them get "
-        "right (table 2.12 of the dissertation on suppressing texture, which does not state the "
-        f"base of its logarithm). For the calibration error, decisions go into {BINS} bins of "
-        "equal width by confidence. It is the distance between the accuracy and the mean "
-        "confidence of a bin, averaged over all decisions; the largest one is given too (Guo et "
-        "al. 2017). On few images a perfectly calibrated model would not show 0; what it would "
-        "show stands beside it. The negative log-likelihood is -ln of the label's probability. "
-        "Brier's score is the squared distance between the probabilities and the truth, from 0 to "
-        "2."
+        "Accuracy is the share of images whose label has the largest probability. The confidence "
+        "of a decision is that probability. Entropy is -Σ p ln p over the classes, in nats: 0 for "
+        "a certain decision, ln K if all of K classes are equally likely. Both are averaged over "
+        "the images that a model classifies correctly and, to compare models, over those that all "
+        "of them classify correctly (table 2.12 of the dissertation on suppressing texture, which "
+        f"does not state the base of its logarithm). For the calibration error, decisions are "
+        f"divided into {BINS} bins of equal width by confidence. It is the difference between the "
+        "accuracy and the mean confidence of a bin, averaged over all decisions; the largest "
+        "difference is given too (Guo et al. 2017). On a limited number of images even a perfectly "
+        "calibrated model has an error above 0, which is given for comparison. The negative "
+        "log-likelihood is -ln of the probability of the label. The Brier score is the squared "
+        "distance between the probabilities and the one-hot label, from 0 to 2."
     )
-    place = 5
+    order = 5
     gives = (
         "accuracy",
         "calibration_error",
@@ -52,7 +52,6 @@ class Confidence(Measurement[ConfidenceResult]):
     result = ConfidenceResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> ConfidenceResult:
-        """From the plain images of the data, which other measurements look at as well."""
         images = subject.labeled()
         return confidence_of(
             subject.probabilities(images, on_progress=on_progress),
@@ -67,36 +66,35 @@ class Confidence(Measurement[ConfidenceResult]):
     def metrics(
         self, result: ConfidenceResult, baseline: ConfidenceResult | None
     ) -> dict[str, Metric]:
-        """Accuracy, calibration and sure errors are the headlines."""
-        among = f"among {result.classes} classes"
+        among = f"among {result.num_classes} classes"
         chance = percent(result.calibration_error_by_chance, 1)
         return {
             "accuracy": Metric.of(
                 "Accuracy",
                 result.accuracy,
                 better="higher",
-                note=f"{result.images} images, {among}",
+                note=f"{result.num_images} images, {among}",
             ),
             "calibration_error": Metric(
                 "Calibration error",
                 result.calibration_error,
                 better="lower",
-                note=f"{chance} is chance on {result.images} images",
+                note=f"a calibrated model would have {chance} on {result.num_images} images",
             ),
             "sure_errors": Metric.of(
                 f"Errors with a confidence above {percent(SURE)}",
                 result.sure_errors,
                 better="lower",
-                note=f"of {result.errors} errors",
+                note=f"of {result.num_errors} errors",
             ),
             "confidence_right": Metric.of(
-                "Confidence where right", result.confidence_right, headline=False
+                "Confidence when right", result.confidence_right, headline=False
             ),
             "confidence_wrong": Metric.of(
-                "Confidence where wrong", result.confidence_wrong, headline=False
+                "Confidence when wrong", result.confidence_wrong, headline=False
             ),
             "entropy_right": Metric.of(
-                "Entropy where right, in nats",
+                "Entropy when right, in nats",
                 result.entropy_right,
                 percent=False,
                 headline=False,
@@ -117,30 +115,29 @@ class Confidence(Measurement[ConfidenceResult]):
                 note=among,
             ),
             "brier": Metric.of(
-                "Brier's score", result.brier, percent=False, better="lower", headline=False
+                "Brier score", result.brier, percent=False, better="lower", headline=False
             ),
         }
 
     def exhibits(
         self, results: Mapping[str, ConfidenceResult], baseline: ConfidenceResult | None
     ) -> Sequence[Exhibit]:
-        """Accuracy, models side by side where all are right, then calibration."""
         return confidence_exhibits(results)
 
     def finding(self, result: ConfidenceResult) -> Finding | None:
-        """No skill at all, or errors of which many are sure; a readout's confidence says little."""
+        """Accuracy at chance, or many confident errors of a model's own head."""
         sure = result.sure_errors
-        chance = 1 / result.classes
+        chance = 1 / result.num_classes
         if result.accuracy.low <= chance <= result.accuracy.high:
             return Finding(
-                f"is right in {percent(result.accuracy.value)} of images, which chance among "
-                f"{result.classes} classes may give",
-                GRAVEST,
+                f"has an accuracy of {percent(result.accuracy.value)}, no better than chance "
+                f"among {result.num_classes} classes",
+                HIGHEST_WEIGHT,
             )
-        if result.kind != "head" or result.errors < FEW or sure.value < MANY:
+        if result.kind != "head" or result.num_errors < FEW or sure.value < MANY:
             return None
         return Finding(
-            f"is sure of itself where it is wrong: {percent(sure.value)} of its errors have a "
+            f"is confident even when it is wrong: {percent(sure.value)} of its errors have a "
             f"confidence above {percent(SURE)}",
-            GRAVEST * sure.value,
+            HIGHEST_WEIGHT * sure.value,
         )

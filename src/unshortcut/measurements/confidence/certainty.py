@@ -1,7 +1,7 @@
-"""How sure a model is where it is right and where it is wrong: one model's metrics, and several's.
+"""How confident a model is when it is right and when it is wrong.
 
-Confidence and entropy where all models are right are those of the dissertation, table 2.12,
-which does not state the base of its logarithm; here it is e.
+Confidence and entropy on the images that all models classify correctly are those of table 2.12 of
+the dissertation on suppressing texture. It does not state the base of its logarithm; here it is e.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,31 +20,31 @@ from unshortcut.measurements.confidence.calibration import (
     negative_log_likelihood,
     reliability,
 )
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.subjects.classifier import Kind
 
 SURE = 0.9
-"""A decision above this confidence is called sure."""
+"""A decision with more confidence than this counts as confident."""
 DIGITS = 6
-"""Of the values that are kept for each image."""
+"""Decimal places of the values that are stored for each image."""
 
 
 @dataclass(frozen=True)
 class ConfidenceResult:
-    """What a model said of N images, and how well it fits."""
+    """The decisions of a model on N images, and how reliable they are."""
 
     total: int
-    """Images that could have been taken."""
-    classes: int
-    """K, that it decided among."""
-    outputs: int
-    """Classes that the classifier has in all."""
+    """Number of images available."""
+    num_classes: int
+    """Number of classes K to choose from."""
+    num_outputs: int
+    """Number of all classes of the classifier."""
     kind: Kind
-    """Of the classifier."""
+    """Kind of classifier."""
     bins: tuple[Bin, ...]
     calibration_error: float
     calibration_error_by_chance: float
-    """Of a model that is right as often as it says, on as many images."""
+    """The calibration error of a perfectly calibrated model on as many images."""
     max_calibration_error: float
     negative_log_likelihood: Estimate
     brier: Estimate
@@ -53,29 +53,29 @@ class ConfidenceResult:
     confidence_wrong: Estimate
     entropy_right: Estimate
     index: tuple[int, ...]
-    """(N,) positions in the data: with the next three, models can be joined by image."""
+    """Indices (N,) of the images in the data, by which models are compared on the same images."""
     right: tuple[bool, ...]
     confidences: tuple[float, ...]
     entropies: tuple[float, ...]
 
     @property
-    def images(self) -> int:
+    def num_images(self) -> int:
         return len(self.right)
 
     @property
-    def errors(self) -> int:
-        return self.images - sum(self.right)
+    def num_errors(self) -> int:
+        return self.num_images - sum(self.right)
 
     @property
     def accuracy(self) -> Estimate:
-        return Estimate.counted(sum(self.right), self.images)
+        return Estimate.counted(sum(self.right), self.num_images)
 
     @property
     def sure_errors(self) -> Estimate:
         """The share of errors whose confidence is above `SURE`."""
         decisions = zip(self.confidences, self.right, strict=True)
         sure = sum(confidence > SURE and not right for confidence, right in decisions)
-        return Estimate.counted(sure, self.errors)
+        return Estimate.counted(sure, self.num_errors)
 
 
 def confidence_of(
@@ -88,15 +88,15 @@ def confidence_of(
     kind: Kind,
     seed: int = 0,
 ) -> ConfidenceResult:
-    """From probabilities (N, K), labels (N,) and the images' positions in the data (N,)."""
+    """The result for probabilities (N, K), labels (N,) and the images' indices in the data (N,)."""
     right = probabilities.argmax(axis=1) == labels
     confidence = probabilities.max(axis=1)
     uncertainty = entropy(probabilities)
     bins = reliability(confidence, right)
     return ConfidenceResult(
         total=total,
-        classes=probabilities.shape[1],
-        outputs=outputs,
+        num_classes=probabilities.shape[1],
+        num_outputs=outputs,
         kind=kind,
         bins=bins,
         calibration_error=expected_error(bins),
@@ -119,15 +119,15 @@ def confidence_of(
 
 @dataclass(frozen=True)
 class Agreed:
-    """Confidence and entropy of a model on images that all models get right."""
+    """Confidence and entropy of a model on the images that all models classify correctly."""
 
-    images: int
+    num_images: int
     confidence: Estimate
     entropy: Estimate
 
 
 def where_all_are_right(results: Mapping[str, ConfidenceResult]) -> dict[str, Agreed]:
-    """By model: over the images that every model saw and got right (dissertation, table 2.12)."""
+    """Each model on the images that all models saw and classified correctly (see above)."""
     rows = {
         name: {at: row for row, at in enumerate(result.index) if result.right[row]}
         for name, result in results.items()

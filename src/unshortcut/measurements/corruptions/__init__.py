@@ -1,4 +1,4 @@
-"""How well a model decides when its images are corrupted: the 15 corruptions of ImageNet-C."""
+"""Accuracy of a model under the 15 corruptions of ImageNet-C."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,11 +19,11 @@ from unshortcut.measurements.corruptions.accuracy import (
     relative_mean_corruption_error,
 )
 from unshortcut.measurements.corruptions.exhibits import (
-    DRAWN,
+    OWN_TEXTURES,
     corruption_exhibits,
-    flawless,
-    foreign,
-    plainly,
+    readable,
+    unlike_alexnet,
+    without_errors,
 )
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
@@ -34,14 +34,14 @@ from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
 from unshortcut.randomness import generator, key_bits
 
-MOST = 192
-"""Images, each of which is seen 75 times; three full batches."""
+MAX_IMAGES = 192
+"""Each image is seen 75 times; three full batches."""
 SHOWN = 3
-"""The severity of the pictures."""
-NOTICED = 0.05
-"""The least drop that a verdict mentions."""
-_GROUPS = {"digital": "digital changes"}
-"""What a group is called within a sentence, where its name alone would not do."""
+"""Severity of the pictures."""
+NOTABLE = 0.05
+"""Smallest drop that the verdict mentions."""
+_IN_A_SENTENCE = {"digital": "digital corruptions"}
+"""Groups whose name alone does not fit into a sentence."""
 
 
 class Corruptions(Measurement[CorruptionsResult]):
@@ -49,18 +49,18 @@ class Corruptions(Measurement[CorruptionsResult]):
 
     name = "corruptions"
     title = "Corruptions"
-    question = "How much accuracy is left when images are noisy, blurred, covered or compressed?"
+    question = "How accurate is the model on noisy, blurred, weathered or compressed images?"
     definition = (
-        "Accuracy on images as the model sees them (resized and cropped), under each of the 15 "
-        "corruptions of ImageNet-C (Hendrycks and Dietterich 2019) at severities 1 to 5. The mCE "
-        "is, for each corruption, the mean error over the five severities divided by that of a "
-        "reference (AlexNet's published one, or a baseline model's), averaged over the 15; 100 % "
-        "is as wrong as the reference. The relative mCE does the same with what a corruption adds "
-        "to the error on clean images. Corruptions are made in memory, from a seed; the published "
-        "images went through JPEG files, which can change accuracies by some points. Snow and "
-        "frost are drawn here, because the originals need textures of their own."
+        "Accuracy on resized and cropped images, under each of the 15 corruptions of ImageNet-C "
+        "(Hendrycks and Dietterich 2019) at severities 1 to 5. For the mCE, the mean error over "
+        "the five severities is divided by that of a reference (the published one of AlexNet, or "
+        "that of a baseline model) for each corruption, and averaged over the 15; 100 % means as "
+        "many errors as the reference. The relative mCE does the same with the error that a "
+        "corruption adds to the error on clean images. Corruptions are made in memory with a fixed "
+        "seed; the published images were saved as JPEG files, which can change accuracies by some "
+        "points. Snow and frost use generated textures instead of the original ones."
     )
-    place = 50
+    order = 50
     gives = (
         "corruption_accuracy",
         "corruption_accuracy_severe",
@@ -76,33 +76,34 @@ class Corruptions(Measurement[CorruptionsResult]):
     result = CorruptionsResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> CorruptionsResult:
-        images, settings = subject.labeled(MOST), subject.settings
+        images, settings = subject.labeled(MAX_IMAGES), subject.settings
         if images.view.size < SMALLEST:
             raise NotApplicable(
-                f"corruptions are defined from {SMALLEST} px on; the model sees {images.view.size}"
+                f"corruptions need images of at least {SMALLEST} px; the model uses "
+                f"{images.view.size} px"
             )
-        labels, passes = images.required_labels(), 1 + len(NAMES) * len(LEVELS)
+        labels, total = images.required_labels(), 1 + len(NAMES) * len(LEVELS)
 
         def right(number: int, transform: Transform | None = None) -> NDArray[np.bool_]:
-            told = part_of(on_progress, number, passes)
-            return subject.probabilities(images, transform, told).argmax(axis=1) == labels
+            progress = part_of(on_progress, number, total)
+            return subject.probabilities(images, transform, progress).argmax(axis=1) == labels
 
         clean = right(0)
         corrupted = {
             name: np.stack(
                 [
-                    right(place * len(LEVELS) + level, _transform(images, settings, name, level))
+                    right(index * len(LEVELS) + level, _transform(images, settings, name, level))
                     for level in LEVELS
                 ]
             )
-            for place, name in enumerate(NAMES)
+            for index, name in enumerate(NAMES)
         }
         conditions = Conditions(
-            n=len(images),
+            num_images=len(images),
             total=images.total,
-            images=f"{key_bits(*images.indices.tolist()):032x}",
+            image_set=f"{key_bits(*images.indices.tolist()):032x}",
             size=images.view.size,
-            classes=len(images.classes),
+            num_classes=len(images.classes),
             imagenet=_is_imagenet(images.classes),
             severities=settings.severities,
         )
@@ -112,9 +113,9 @@ class Corruptions(Measurement[CorruptionsResult]):
     def metrics(
         self, result: CorruptionsResult, baseline: CorruptionsResult | None
     ) -> dict[str, Metric]:
-        against = "AlexNet" if baseline is None else "the baseline"
-        unlike = foreign(result.conditions) if baseline is None else flawless(baseline)
-        fifteen = "; ".join(part for part in (DRAWN, unlike) if part)
+        reference = "AlexNet" if baseline is None else "the baseline"
+        unlike = unlike_alexnet(result.conditions) if baseline is None else without_errors(baseline)
+        fifteen = "; ".join(part for part in (OWN_TEXTURES, unlike) if part)
         accuracies = {
             "corruption_accuracy": ("Accuracy under corruptions", result.corrupted),
             "corruption_accuracy_severe": (
@@ -122,7 +123,7 @@ class Corruptions(Measurement[CorruptionsResult]):
                 result.severe,
             ),
         } | {
-            f"corruption_accuracy_{group}": (f"Accuracy under {_said(group)}", found)
+            f"corruption_accuracy_{group}": (f"Accuracy under {_phrase(group)}", found)
             for group, found in result.groups.items()
         }
         return {
@@ -133,20 +134,20 @@ class Corruptions(Measurement[CorruptionsResult]):
                 "Accuracy lost under corruptions", result.drop, better="lower"
             ),
             "mce": Metric.of(
-                f"mCE against {against}",
+                f"mCE relative to {reference}",
                 mean_corruption_error(result, baseline, NAMES),
                 better="lower",
                 note=fifteen,
             ),
             "mce_13": Metric.of(
-                f"mCE against {against}, without snow and frost",
+                f"mCE relative to {reference}, without snow and frost",
                 mean_corruption_error(result, baseline, COMPARABLE),
                 better="lower",
-                headline=result.conditions.alexnets,
+                headline=result.conditions.like_alexnet,
                 note=unlike,
             ),
             "relative_mce": Metric.of(
-                f"Relative mCE against {against}",
+                f"Relative mCE with {reference} as the reference",
                 relative_mean_corruption_error(result, baseline, NAMES),
                 better="lower",
                 headline=False,
@@ -160,14 +161,14 @@ class Corruptions(Measurement[CorruptionsResult]):
         return corruption_exhibits(results, baseline, SHOWN)
 
     def finding(self, result: CorruptionsResult) -> Finding | None:
-        if not result.drop.low >= NOTICED:
+        if not result.drop.low >= NOTABLE:
             return None
         worst = min(result.groups, key=lambda group: result.groups[group].value)
         text = (
             f"loses {100 * result.drop.value:.0f} points of accuracy under corruptions, "
-            f"most under {_said(worst)}"
+            f"most under {_phrase(worst)}"
         )
-        chance = 1 / result.conditions.classes
+        chance = 1 / result.conditions.num_classes
         lost = result.drop.value / max(result.clean.value - chance, result.drop.value)
         return Finding(text, 0.7 * lost)
 
@@ -181,19 +182,19 @@ def _transform(images: Prepared, settings: Settings, name: str, level: int) -> T
 
 
 def _is_imagenet(classes: Sequence[str]) -> bool:
-    """Whether classes are the thousand of ImageNet, by their WordNet ids."""
+    """Whether classes are the WordNet ids of ImageNet's thousand classes."""
     return set(classes) == set(timm.data.ImageNetInfo("imagenet-1k").label_names())
 
 
 def _pictures(images: Prepared, settings: Settings) -> list[Picture]:
-    """An image as it is, then under each corruption."""
+    """An image without corruption, then under each corruption."""
     pixels = images.pixels(0)
     made = [
-        picture(_transform(images, settings, name, SHOWN)(pixels, 0), plainly(name))
+        picture(_transform(images, settings, name, SHOWN)(pixels, 0), readable(name))
         for name in NAMES
     ]
     return [picture(pixels, images.identity(0)), *made]
 
 
-def _said(group: str) -> str:
-    return _GROUPS.get(group, group)
+def _phrase(group: str) -> str:
+    return _IN_A_SENTENCE.get(group, group)

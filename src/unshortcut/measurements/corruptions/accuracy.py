@@ -1,4 +1,9 @@
-"""Accuracy under corruptions: what a model's decisions on corrupted images come to."""
+"""Accuracy under corruptions, and the mean corruption error (mCE).
+
+The mCE is the error under corruptions relative to that of a reference model (Hendrycks and
+Dietterich 2019, section 4.1). Scripts that print a plain mean of errors under that name give
+another number.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,88 +11,105 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.imaging.corruptions import APPROXIMATE, CORRUPTIONS, GROUPS
-from unshortcut.measurements.corruptions.mce import (
-    ALEXNET_CLEAN_ERROR,
-    ALEXNET_ERRORS,
-    mce,
-    relative_mce,
-)
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.imaging.corruptions import CORRUPTIONS, APPROXIMATE, GROUPS
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.settings import Severities
 
 NAMES = tuple(CORRUPTIONS)
 COMPARABLE = tuple(name for name in NAMES if name not in APPROXIMATE)
-"""Corruptions made as for ImageNet-C, so that metrics over them can be compared."""
+"""Corruptions made as in ImageNet-C, whose metrics can be compared with published ones."""
 LEVELS = (1, 2, 3, 4, 5)
 SEVERE = 3
-"""The least severity that counts as severe."""
+"""Lowest severity that counts as severe."""
 ALEXNET_SIDE = 224
-"""Of the images that AlexNet's errors were measured on."""
+"""Side of the images on which AlexNet's errors were measured."""
 
 Right = NDArray[np.bool_]
+Errors = NDArray[np.float64]
+"""(C,) error rates under each corruption, each a mean over the five severities."""
+
+ALEXNET_ERRORS = {
+    "gaussian_noise": 0.886428,
+    "shot_noise": 0.894468,
+    "impulse_noise": 0.922640,
+    "defocus_blur": 0.819880,
+    "glass_blur": 0.826268,
+    "motion_blur": 0.785948,
+    "zoom_blur": 0.798360,
+    "snow": 0.866816,
+    "frost": 0.826572,
+    "fog": 0.819324,
+    "brightness": 0.564592,
+    "contrast": 0.853204,
+    "elastic_transform": 0.646056,
+    "pixelate": 0.717840,
+    "jpeg_compression": 0.606500,
+}
+"""Error rates of AlexNet on ImageNet-C (hendrycks/robustness; google-research/augmix)."""
+ALEXNET_CLEAN_ERROR = 0.43478
+"""Of the same torchvision weights on ImageNet (hendrycks/robustness#38); the paper has 43.5 %."""
 
 
 @dataclass(frozen=True)
 class Conditions:
     """What the metrics were measured on."""
 
-    n: int
-    """Images, each seen under every corruption."""
+    num_images: int
+    """Number of images, each seen under every corruption."""
     total: int
-    """Images that could have been taken."""
-    images: str
-    """Tells sets of images apart: models with the same have seen the same ones."""
+    """Number of images available."""
+    image_set: str
+    """A hash of the set of images, which shows whether two models have seen the same ones."""
     size: int
     """Side of the images in pixels."""
-    classes: int
+    num_classes: int
     imagenet: bool
-    """Whether the classes are ImageNet's thousand."""
+    """Whether the classes are the thousand of ImageNet."""
     severities: Severities
 
     @property
-    def alexnets(self) -> bool:
-        """Whether AlexNet's published errors are of such images and severities."""
+    def like_alexnet(self) -> bool:
+        """Whether AlexNet's published errors were measured on such images and severities."""
         return self.imagenet and self.severities == "imagenet" and self.size == ALEXNET_SIDE
 
 
 @dataclass(frozen=True)
 class CorruptionsResult:
-    """One model's accuracy under corruptions."""
+    """The accuracy of one model under corruptions."""
 
     conditions: Conditions
     clean: Estimate
     corrupted: Estimate
-    """The mean over all corruptions and severities."""
+    """Mean over all corruptions and severities."""
     severe: Estimate
-    """The mean over severities of at least `SEVERE`."""
+    """Mean over severities of at least `SEVERE`."""
     by_severity: tuple[Estimate, ...]
-    """The mean over all corruptions at each of `LEVELS`."""
+    """Mean over all corruptions at each of `LEVELS`."""
     drop: Estimate
-    """Clean accuracy minus that under corruptions."""
+    """Clean accuracy minus accuracy under corruptions."""
     groups: dict[str, Estimate]
     """By group of corruptions: noise, blur, weather, digital."""
     accuracy: dict[str, tuple[float, ...]]
-    """By corruption: at each of `LEVELS`."""
+    """By corruption: the accuracy at each of `LEVELS`."""
     mistakes: dict[str, str]
-    """By corruption: a digit an image, at how many of the levels the model is wrong about it."""
+    """By corruption: one digit per image, the number of levels at which it is misclassified."""
     clean_mistakes: str
-    """A digit an image: 1 where the model is wrong about it uncorrupted."""
+    """One digit per image: 1 if it is misclassified without corruption."""
     pictures: tuple[Picture, ...]
-    """One image as it is, then under each corruption."""
+    """An image without corruption, then under each corruption."""
 
     def mean_accuracy(self, corruption: str) -> float:
-        """Over the severities."""
+        """The mean over the severities."""
         return float(np.mean(self.accuracy[corruption]))
 
     def errors(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """(n, C): the share of levels at which the model is wrong about each image."""
+        """(n, C): the share of levels at which each image is misclassified."""
         digits = [_digits(self.mistakes[name]) for name in names]
         return np.stack(digits, axis=1) / len(LEVELS)
 
     def clean_errors(self) -> NDArray[np.float64]:
-        """(n,): 1 where the model is wrong about an image uncorrupted."""
+        """(n,): 1 if an image is misclassified without corruption."""
         return _digits(self.clean_mistakes)
 
 
@@ -98,14 +120,14 @@ def corruptions_result(
     pictures: Sequence[Picture] = (),
     seed: int = 0,
 ) -> CorruptionsResult:
-    """What decisions come to.
+    """The result for the decisions of a model.
 
     Args:
-        clean: (n,) whether the decision about each image is right.
+        clean: (n,) whether each image is classified correctly.
         corrupted: the same (5, n) at each severity, by corruption.
 
-    The interval of a mean is a bootstrap over images: a resample takes all that was asked about
-    an image, because its corrupted copies are not independent.
+    The intervals of means are bootstraps over images, not over corrupted copies, because the copies
+    of an image are not independent.
     """
 
     def mean(rights: Sequence[Right]) -> Estimate:
@@ -118,8 +140,8 @@ def corruptions_result(
         corrupted=mean(list(corrupted.values())),
         severe=mean([right[SEVERE - 1 :] for right in corrupted.values()]),
         by_severity=tuple(
-            mean([right[place : place + 1] for right in corrupted.values()])
-            for place in range(len(LEVELS))
+            mean([right[index : index + 1] for right in corrupted.values()])
+            for index in range(len(LEVELS))
         ),
         drop=Estimate.mean(clean - every, seed=seed),
         groups={
@@ -140,10 +162,10 @@ def corruptions_result(
 def mean_corruption_error(
     result: CorruptionsResult, baseline: CorruptionsResult | None, names: Sequence[str]
 ) -> Estimate:
-    """The mCE over some corruptions, against a baseline or AlexNet.
+    """The mCE over some corruptions, relative to a baseline or to AlexNet.
 
-    A baseline that has seen the same images is resampled with the model; the metrics of another
-    are taken as they are.
+    A baseline that has seen the same images is resampled together with the model; the errors of
+    any other are treated as constants.
     """
     errors, (others, _) = result.errors(names), _reference(result, baseline, names)
     return Estimate.of(
@@ -154,7 +176,7 @@ def mean_corruption_error(
 def relative_mean_corruption_error(
     result: CorruptionsResult, baseline: CorruptionsResult | None, names: Sequence[str]
 ) -> Estimate:
-    """The relative mCE, likewise."""
+    """The relative mCE over some corruptions, with the same treatment of the baseline."""
     errors, clean = result.errors(names), result.clean_errors()
     others, others_clean = _reference(result, baseline, names)
 
@@ -172,22 +194,44 @@ def relative_mean_corruption_error(
 def reference_errors(
     baseline: CorruptionsResult | None, names: Sequence[str]
 ) -> NDArray[np.float64]:
-    """(C,): the baseline's errors under corruptions, or AlexNet's."""
+    """The error rates (C,) of the baseline, or of AlexNet, under corruptions."""
     if baseline is None:
         return np.array([ALEXNET_ERRORS[name] for name in names])
     return baseline.errors(names).mean(axis=0)
 
 
+def corruption_errors(errors: Errors, reference: Errors) -> Errors:
+    """CE of each corruption (C,): error divided by that of the reference; NaN if that has none."""
+    return _over(errors, reference)
+
+
+def mce(errors: Errors, reference: Errors) -> float:
+    """The mean of the corruption errors; 1 means as many errors as the reference."""
+    return float(corruption_errors(errors, reference).mean())
+
+
+def relative_mce(errors: Errors, clean: float, reference: Errors, reference_clean: float) -> float:
+    """The mean over corruptions of the added error divided by the added error of the reference.
+
+    NaN if a corruption adds no error to the reference.
+    """
+    return float(_over(errors - clean, reference - reference_clean).mean())
+
+
 def _reference(
     result: CorruptionsResult, baseline: CorruptionsResult | None, names: Sequence[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The reference's errors (n, C) and clean errors (n,), image by image where they are known."""
-    if baseline is not None and baseline.conditions.images == result.conditions.images:
+    """Errors (n, C) and clean errors (n,) of the reference, for each image if they are known."""
+    if baseline is not None and baseline.conditions.image_set == result.conditions.image_set:
         return baseline.errors(names), baseline.clean_errors()
-    n = result.conditions.n
+    n = result.conditions.num_images
     clean = ALEXNET_CLEAN_ERROR if baseline is None else 1 - baseline.clean.value
     return np.tile(reference_errors(baseline, names), (n, 1)), np.full(n, clean)
 
 
 def _digits(text: str) -> NDArray[np.float64]:
     return (np.frombuffer(text.encode(), np.uint8) - ord("0")).astype(np.float64)
+
+
+def _over(part: Errors, whole: Errors) -> Errors:
+    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)

@@ -1,4 +1,4 @@
-"""What the page shows of accuracies under corruptions."""
+"""Plots, tables and pictures of accuracies under corruptions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,28 +6,31 @@ import numpy as np
 import plotly.graph_objects as go
 
 from unshortcut.imaging.corruptions import GROUPS
+from unshortcut.intervals import wilson
 from unshortcut.measurements.corruptions.accuracy import (
     LEVELS,
     NAMES,
     Conditions,
     CorruptionsResult,
+    corruption_errors,
     reference_errors,
 )
-from unshortcut.measurements.corruptions.mce import corruption_errors
-from unshortcut.measuring.estimates.statistics import wilson
 from unshortcut.measuring.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, Curve, bars, curves, plain
 
-DRAWN = "snow and frost are drawn here, so an mCE with them is not comparable with published ones"
+OWN_TEXTURES = (
+    "snow and frost use generated textures, so an mCE that includes them cannot be compared with "
+    "published ones"
+)
 
 Results = Mapping[str, CorruptionsResult]
-"""By model."""
+"""Results by model."""
 
 
 def corruption_exhibits(
     results: Results, baseline: CorruptionsResult | None, shown: int
 ) -> list[Exhibit]:
-    """Notes, plots, a table, and pictures, which are of the severity `shown`."""
+    """Notes, plots, a table, and pictures at the severity `shown`."""
     return [
         *_notes(list(results.values()), baseline),
         _by_severity(results),
@@ -38,28 +41,28 @@ def corruption_exhibits(
     ]
 
 
-def foreign(conditions: Conditions) -> str:
-    """Why AlexNet's errors are no measure of these; empty where they are."""
-    if conditions.alexnets:
+def unlike_alexnet(conditions: Conditions) -> str:
+    """Why AlexNet's errors are not a suitable reference; empty if they are."""
+    if conditions.like_alexnet:
         return ""
     severities = "ImageNet" if conditions.severities == "imagenet" else "CIFAR"
-    classes = "ImageNet's thousand" if conditions.imagenet else str(conditions.classes)
+    classes = "ImageNet's 1000" if conditions.imagenet else str(conditions.num_classes)
     return (
-        "AlexNet's errors are of ImageNet's thousand classes at 224 px with ImageNet's "
-        f"severities; here are {classes} classes at {conditions.size} px with {severities}'s: an "
-        "mCE against AlexNet means little"
+        "AlexNet's errors were measured on ImageNet's 1000 classes at 224 px with the severities "
+        f"for ImageNet, these on {classes} classes at {conditions.size} px with those for "
+        f"{severities}, so an mCE relative to AlexNet means little"
     )
 
 
-def flawless(baseline: CorruptionsResult) -> str:
-    """Why there is no mCE against a baseline; empty where there is one."""
+def without_errors(baseline: CorruptionsResult) -> str:
+    """Why there is no mCE relative to a baseline; empty if there is one."""
     errors = reference_errors(baseline, NAMES).tolist()
-    names = [plainly(name) for name, error in zip(NAMES, errors, strict=True) if error == 0]
+    names = [readable(name) for name, error in zip(NAMES, errors, strict=True) if error == 0]
     return f"the baseline makes no errors under {', '.join(names)}" if names else ""
 
 
-def plainly(name: str) -> str:
-    """A corruption's name, for people."""
+def readable(name: str) -> str:
+    """The name of a corruption with spaces for underscores."""
     return name.replace("_", " ")
 
 
@@ -67,21 +70,19 @@ def _notes(
     results: Sequence[CorruptionsResult], baseline: CorruptionsResult | None
 ) -> list[Exhibit]:
     first = results[0].conditions
-    low, high = wilson(first.n / 2, first.n)
+    low, high = wilson(first.num_images / 2, first.num_images)
     notes: list[Exhibit] = [
         Note(
-            f"{first.n} of {first.total} images at {first.size} px, with the severities of "
-            f"{'ImageNet-C' if first.severities == 'imagenet' else 'CIFAR-10-C'}. An accuracy of "
-            f"one corruption at one severity is certain to about {50 * (high - low):.0f} points."
+            f"{first.num_images} of {first.total} images at {first.size} px, with the severities "
+            f"of {'ImageNet-C' if first.severities == 'imagenet' else 'CIFAR-10-C'}. The accuracy "
+            "for one corruption at one severity has a margin of error of about "
+            f"{50 * (high - low):.0f} points."
         ),
-        Note(f"{DRAWN[0].upper()}{DRAWN[1:]}; the one over the 13 others leaves them out."),
+        Note(f"{OWN_TEXTURES[0].upper()}{OWN_TEXTURES[1:]}; the mCE over the 13 others can."),
     ]
-    reasons = [foreign(result.conditions) for result in results]
-    if baseline is None and any(reasons):
-        said = next(text for text in reasons if text)
-        notes.append(
-            Note(f"{said[0].upper()}{said[1:]}. A baseline model is a better reference.", True)
-        )
+    reasons = [reason for one in results if (reason := unlike_alexnet(one.conditions))]
+    if baseline is None and reasons:
+        notes.append(Note(f"{reasons[0]}. A baseline model is a better reference.", True))
     return notes
 
 
@@ -93,7 +94,7 @@ def _by_severity(results: Results) -> Plot:
     return Plot(
         "Accuracy by severity",
         curves(lines, "severity (0: clean)", "accuracy"),
-        "Means over the 15 corruptions; 95 % intervals.",
+        "Means over the 15 corruptions, with 95 % intervals.",
     )
 
 
@@ -104,7 +105,7 @@ def _by_group(results: Results) -> Plot:
     return Plot(
         "Accuracy by group",
         bars(["clean", *GROUPS], series, "accuracy"),
-        "Means over the corruptions of a group and the five severities; 95 % intervals.",
+        "Means over the corruptions of a group and the five severities, with 95 % intervals.",
     )
 
 
@@ -112,7 +113,7 @@ def _heat_map(name: str, result: CorruptionsResult) -> Plot:
     figure = go.Figure(
         go.Heatmap(
             x=[str(level) for level in LEVELS],
-            y=[plainly(corruption) for corruption in NAMES],
+            y=[readable(corruption) for corruption in NAMES],
             z=[list(result.accuracy[corruption]) for corruption in NAMES],
             zmin=0,
             zmax=1,
@@ -132,21 +133,21 @@ def _table(results: Results, baseline: CorruptionsResult | None) -> Table:
     groups = {name: group for group, names in GROUPS.items() for name in names}
     whose = "AlexNet's" if baseline is None else "the baseline's"
     columns = [Column("Corruption"), Column("Group")]
-    cells: list[list[Cell]] = [[plainly(name), groups[name]] for name in NAMES]
+    cells: list[list[Cell]] = [[readable(name), groups[name]] for name in NAMES]
     for name, result in results.items():
         titles = ("Accuracy", "CE") if len(results) == 1 else (f"{name}: accuracy", f"{name}: CE")
         columns += [
             Column(titles[0], percent=True, tip="mean over the five severities"),
-            Column(titles[1], percent=True, tip=f"error over {whose}"),
+            Column(titles[1], percent=True, tip=f"error divided by {whose}"),
         ]
         ratios = corruption_errors(result.errors(NAMES).mean(axis=0), reference)
         for row, corruption, ratio in zip(cells, NAMES, ratios.tolist(), strict=True):
             row += [result.mean_accuracy(corruption), None if np.isnan(ratio) else ratio]
     return Table(
-        "Each corruption",
-        tuple(columns),
-        tuple(tuple(row) for row in cells),
-        f"Accuracy is the mean over the five severities; CE is the error over {whose}.",
+        "Accuracy by corruption",
+        columns,
+        cells,
+        f"Accuracy is the mean over the five severities, CE the error divided by {whose}.",
     )
 
 
@@ -155,5 +156,5 @@ def _sheet(result: CorruptionsResult, shown: int) -> Pictures:
     by_name = dict(zip(NAMES, corrupted, strict=True))
     rows = [(group, tuple(by_name[name] for name in names)) for group, names in GROUPS.items()]
     return Pictures(
-        f"One image under the corruptions, severity {shown}", (("clean", (clean,)), *rows)
+        f"One image under the corruptions at severity {shown}", (("clean", (clean,)), *rows)
     )

@@ -1,10 +1,11 @@
-"""Accuracy on images of another domain, beside that on the data, over the classes of both.
+"""Accuracy on images of another domain and on the data, over the classes of both.
 
-As in the published evaluation of ImageNet-R (hendrycks/imagenet-r), decisions are among the shared
-classes alone, on both sides, so that the two accuracies compare.
+As in the published evaluation of ImageNet-R (hendrycks/imagenet-r), the model decides among the
+shared classes alone in both domains, so that the two accuracies are comparable.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +13,7 @@ from numpy.typing import NDArray
 
 from unshortcut.data.source import ImageSource
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.contrasts import difference
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate, difference
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.images import Prepared
@@ -21,22 +21,22 @@ from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
-IMAGES = 1000
-"""Of a shift, at most, unless all are asked for."""
+MAX_IMAGES = 1000
+"""Limit on the images of a shift, unless all are requested."""
 EXAMPLES = 5
-"""Images of a shift that are shown."""
+"""Number of images of a shift that are shown."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """Right decisions among all."""
+    """The number of correct decisions and of all."""
 
     right: int
-    images: int
+    num_images: int
 
     @property
     def accuracy(self) -> Estimate:
-        return Estimate.counted(self.right, self.images)
+        return Estimate.counted(self.right, self.num_images)
 
 
 @dataclass(frozen=True)
@@ -45,25 +45,26 @@ class ClassShift:
 
     name: str
     inside: Count | None
-    """In the data; None where there is nothing to compare with."""
+    """Counts on the data; None if there is nothing to compare with."""
     shifted: Count
     mistaken: str
-    """The wrong class that is decided for most often in the shift; empty without errors."""
+    """The most frequent wrong prediction in the shift; empty without errors."""
 
 
 @dataclass(frozen=True)
 class Shift:
-    """A model in one other domain; `reason` says why nothing is measured, if so."""
+    """The results of a model in one other domain."""
 
     name: str
     reason: str = ""
+    """Why it could not be measured; empty if it could."""
     alone: str = ""
-    """Why there is no accuracy in the data to compare with, if so."""
+    """Why there is no accuracy on the data to compare with; empty if there is."""
     classes: tuple[ClassShift, ...] = ()
     unmatched: tuple[str, ...] = ()
     """Classes of the shift that are left out."""
     absent: tuple[str, ...] = ()
-    """Classes of the data that the shift lacks, where the two are compared."""
+    """Classes of the data that are missing in the shift, if the two are compared."""
     examples: tuple[Picture, ...] = ()
 
     @property
@@ -72,20 +73,20 @@ class Shift:
 
     @property
     def inside(self) -> Count | None:
-        """In the data, over the same classes."""
+        """Counts on the data, over the same classes."""
         counts = [one.inside for one in self.classes if one.inside is not None]
         return _sum(counts) if counts else None
 
     @property
     def drop(self) -> Estimate | None:
-        """Accuracy in the data minus accuracy in the shift."""
+        """Accuracy on the data minus accuracy on the shift."""
         inside = self.inside
         return None if inside is None else difference(inside.accuracy, self.shifted.accuracy)
 
 
 @dataclass(frozen=True)
 class DomainShiftResult:
-    """A model in other domains, in the order in which they were given."""
+    """The results of a model in other domains, in the order given by the user."""
 
     shifts: tuple[Shift, ...]
 
@@ -97,7 +98,7 @@ class DomainShiftResult:
 def measure_shift(
     subject: Subject, name: str, source: ImageSource, on_progress: OnProgress | None = None
 ) -> Shift:
-    """A model in one domain; what stands in the way is the `reason` of the result."""
+    """Measure a model in one domain; if that is impossible, the result has a `reason`."""
     try:
         return _measured(subject, name, source, on_progress)
     except NotApplicable as error:
@@ -106,10 +107,10 @@ def measure_shift(
 
 @dataclass(frozen=True)
 class Shared:
-    """Classes of a shift that take part, by their names there and in the data."""
+    """The classes that are used, with their names in the data and in the shift."""
 
-    selection: ClassOutputs
-    """Their outputs, under the names that are shown: those of the data where it has them."""
+    outputs: ClassOutputs
+    """Their outputs, under the names that are shown: those of the data if it has them."""
     there: tuple[str, ...]
     """Their names in the shift."""
 
@@ -118,47 +119,46 @@ class Shared:
 
 
 def shared_classes(subject: Subject, source: ImageSource) -> Shared:
-    """Classes of a shift that the data have as well: those of which the same outputs speak.
+    """The classes that a shift shares with the data, i.e. those with the same outputs.
 
-    Raises `NotApplicable` where the model can name fewer than two of either.
+    Raises `NotApplicable` if the model knows fewer than two classes of either.
     """
     mine = subject.decisions.over(_present(subject.data))
     theirs = subject.decisions.over(_present(source))
     left = dict(zip(theirs.names, theirs.members, strict=True))
     both: list[tuple[str, str]] = []
     for name, outputs in zip(mine.names, mine.members, strict=True):
-        alike = [one for one, members in left.items() if members == outputs]
-        if alike:
-            both.append((name, name if name in alike else alike[0]))
+        same = [one for one, members in left.items() if members == outputs]
+        if same:
+            both.append((name, name if name in same else same[0]))
             del left[both[-1][1]]
-    places = [mine.names.index(name) for name, _ in both]
-    selection = replace(
+    shared = replace(
         mine,
         names=tuple(name for name, _ in both),
-        members=tuple(mine.members[place] for place in places),
+        members=tuple(mine.members[mine.names.index(name)] for name, _ in both),
         missing=(),
     )
-    return Shared(selection, tuple(there for _, there in both))
+    return Shared(shared, tuple(there for _, there in both))
 
 
 def _measured(
     subject: Subject, name: str, source: ImageSource, on_progress: OnProgress | None
 ) -> Shift:
     if not len(source):
-        raise NotApplicable("it holds no images")
+        raise NotApplicable("it contains no images")
     if source.labels is None or source.classes is None:
-        raise NotApplicable("it has no labels: class folders give them")
+        raise NotApplicable("it has no labels; put the images into class folders")
     shared, alone = _compared(subject, source)
     if shared is None:
         subject = subject.deciding(_present(source))
         theirs = subject.decisions.over(_present(source))
         shared = Shared(theirs, theirs.names)
-    most = min(IMAGES, subject.settings.max_images)
+    most = min(MAX_IMAGES, subject.settings.max_images)
     images = subject.prepare(source, most, classes=shared.there)
-    probabilities = _probabilities(subject, images, shared.selection, on_progress)
+    probabilities = _probabilities(subject, images, shared.outputs, on_progress)
     decided, labels = probabilities.argmax(axis=1), images.required_labels()
-    inside = None if alone else _inside(subject, shared.selection)
-    names = shared.selection.names
+    inside = None if alone else _inside(subject, shared.outputs)
+    names = shared.outputs.names
     return Shift(
         name,
         alone=alone,
@@ -178,39 +178,38 @@ def _measured(
 
 
 def _compared(subject: Subject, source: ImageSource) -> tuple[Shared | None, str]:
-    """The classes in common, or None and why there is nothing to compare with."""
+    """The shared classes, or None and why there is nothing to compare with."""
     if subject.data.labels is None:
-        return None, "the data have no labels"
-    try:
+        return None, "the data has no labels"
+    shared: Shared | None = None
+    with suppress(NotApplicable):
         shared = shared_classes(subject, source)
-    except NotApplicable:
-        return None, "the data and it have fewer than two classes in common"
-    if len(shared) < 2:
-        return None, "the data and it have fewer than two classes in common"
+    if shared is None or len(shared) < 2:
+        return None, "it shares fewer than two classes with the data"
     return shared, ""
 
 
-def _inside(subject: Subject, selection: ClassOutputs) -> list[Count]:
-    """Of each class, in the data."""
-    if selection.names == subject.classes:
+def _inside(subject: Subject, outputs: ClassOutputs) -> list[Count]:
+    """The counts on the data for each class."""
+    if outputs.names == subject.classes:
         images = subject.labeled()
     else:
-        images = subject.prepare(subject.data, subject.settings.max_images, classes=selection.names)
-    decided = _probabilities(subject, images, selection, None).argmax(axis=1)
+        images = subject.prepare(subject.data, subject.settings.max_images, classes=outputs.names)
+    decided = _probabilities(subject, images, outputs, None).argmax(axis=1)
     labels = images.required_labels()
-    return [_counted(decided, labels, at) for at in range(len(selection.names))]
+    return [_counted(decided, labels, at) for at in range(len(outputs.names))]
 
 
 def _probabilities(
-    subject: Subject, images: Prepared, selection: ClassOutputs, on_progress: OnProgress | None
+    subject: Subject, images: Prepared, outputs: ClassOutputs, on_progress: OnProgress | None
 ) -> NDArray[np.float64]:
     native = subject.outputs(images, on_progress=on_progress).native
     assert native is not None
-    return selection.probabilities(native)
+    return outputs.probabilities(native)
 
 
 def _present(source: ImageSource) -> tuple[str, ...]:
-    """Classes that have an image."""
+    """The classes that have images."""
     assert source.labels is not None and source.classes is not None
     return tuple(source.classes[at] for at in np.unique(source.labels))
 
@@ -228,7 +227,7 @@ def _mistaken(decided: NDArray[np.int64], at: int, names: Sequence[str]) -> str:
 def _examples(
     images: Prepared, probabilities: NDArray[np.float64], names: Sequence[str], seed: int
 ) -> tuple[Picture, ...]:
-    """The same images for every model, whatever it decided."""
+    """The same random images for every model."""
     labels = images.required_labels()
     some = images.some(EXAMPLES, seed)
     rows = np.searchsorted(images.indices, some.indices)
@@ -236,11 +235,11 @@ def _examples(
     for row in rows.tolist():
         decided = int(probabilities[row].argmax())
         right = decided == labels[row]
-        said = f"{names[decided]} ({percent(probabilities[row, decided])})"
-        caption = said if right else f"{said}, is {names[labels[row]]}"
+        decision = f"{names[decided]} ({percent(probabilities[row, decided])})"
+        caption = decision if right else f"{decision}, label {names[labels[row]]}"
         shown.append(picture(images.pixels(row), caption, "good" if right else "bad"))
     return tuple(shown)
 
 
 def _sum(counts: Sequence[Count]) -> Count:
-    return Count(sum(one.right for one in counts), sum(one.images for one in counts))
+    return Count(sum(one.right for one in counts), sum(one.num_images for one in counts))

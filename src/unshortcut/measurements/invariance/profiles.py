@@ -1,7 +1,7 @@
-"""Profiles of a model: how far its features move, and which decisions stay, variation by variation.
+"""Invariance profiles: how far features move under each variation, and which decisions stay.
 
-The unit of movement is the mean distance between different images, so that 1 is as far as another
-image: `audit/movement.py`.
+Distances are cosine distances. The unit of movement is the mean distance between different images,
+so that 1 means as far as another image.
 """
 
 from dataclasses import dataclass
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.invariance.movement import apart, moved, movement
 from unshortcut.measurements.invariance.variations import VARIATIONS, Variation
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.classifier import Outputs
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
@@ -20,38 +19,43 @@ from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
 from unshortcut.randomness import generator
 
+FeatureArray = NDArray[np.float32]
+"""(N, D)."""
+Distances = NDArray[np.float64]
+"""(N,): 1 − cosine, from 0 to 2."""
+
 
 @dataclass(frozen=True)
 class Profile:
-    """What one variation does, at each of its levels."""
+    """The effect of one variation at each of its levels."""
 
     name: str
     title: str
     unit: str
-    """What a level counts."""
+    """The unit of the levels."""
     plain: float
     """The level that changes nothing."""
     levels: tuple[float, ...]
-    words: tuple[str, ...]
-    """The levels, for people."""
+    labels: tuple[str, ...]
+    """The levels as text."""
     movement: tuple[Estimate, ...]
-    """1 is as far as another image."""
+    """Movement at each level; 1 is as far as another image."""
     mean: Estimate
-    """Of the movements over the levels."""
+    """Mean movement over the levels."""
     cosine: tuple[float, ...]
-    """Mean cosine of the features with those of the plain image."""
+    """Mean cosine with the features of the unchanged image, at each level."""
     same: tuple[Estimate, ...]
-    """Share of decisions that stay; empty without a classifier."""
+    """Share of unchanged decisions at each level; empty without a classifier."""
     examples: tuple[Picture, ...]
 
 
 @dataclass(frozen=True)
 class InvarianceResult:
-    """The profiles of one model."""
+    """The invariance profiles of one model."""
 
-    n: int
+    num_images: int
     total: int
-    """Images that could have been taken."""
+    """Number of images available."""
     size: int
     """Side of the images in pixels."""
     between: float
@@ -65,28 +69,28 @@ class InvarianceResult:
 
 
 def profiles(subject: Subject, images: Prepared, on_progress: OnProgress) -> InvarianceResult:
-    """A pass over the images for each level of each variation.
+    """Measure all levels of all variations.
 
-    Raises `NotApplicable` where all images have the same features, so that there is no unit.
+    Raises `NotApplicable` if all images have the same features, so that there is no unit.
     """
     plain = subject.outputs(images)
     between = apart(plain.features)
-    # What is left of rounding in float32 is no distance.
+    # Smaller distances are rounding errors of float32.
     if not between.mean() > 1e-9:
         raise NotApplicable("the model gives all images the same features")
     steps = sum(len(one.levels) for one in VARIATIONS)
     found: list[Profile] = []
     done = 0
     for variation in VARIATIONS:
-        seen = []
+        outputs = []
         for level in variation.levels:
-            told = part_of(on_progress, done, steps)
+            progress = part_of(on_progress, done, steps)
             transform = _transform(subject, images, variation, level)
-            seen.append(subject.outputs(images, transform, told))
+            outputs.append(subject.outputs(images, transform, progress))
             done += 1
-        found.append(_profile(subject, images, variation, plain, seen, between))
+        found.append(_profile(subject, images, variation, plain, outputs, between))
     return InvarianceResult(
-        n=len(images),
+        num_images=len(images),
         total=images.total,
         size=images.pixels(0).shape[0],
         between=float(between.mean()),
@@ -94,22 +98,57 @@ def profiles(subject: Subject, images: Prepared, on_progress: OnProgress) -> Inv
     )
 
 
+def moved(plain: FeatureArray, other: FeatureArray) -> Distances:
+    """Cosine distance between the features of each image and of its changed version.
+
+    Half the squared distance of the unit vectors, which equals 1 − cosine and is accurate for small
+    distances. Features that are all zero have no direction and stay a zero vector.
+    """
+    difference = _unit(plain) - _unit(other)
+    return np.asarray((difference**2).sum(axis=1) / 2)
+
+
+def apart(plain: FeatureArray) -> Distances:
+    """Mean cosine distance between the features of each image and those of the others."""
+    unit = _unit(plain)
+    squares = (unit**2).sum(axis=1)
+    others = len(unit) - 1
+    products = unit @ unit.sum(axis=0) - squares
+    halves = (others * squares + squares.sum() - squares) / 2
+    return np.asarray((halves - products) / others)
+
+
+def movement(distances: Distances, between: Distances, *, seed: int = 0) -> Estimate:
+    """Mean of `distances` (N,) divided by the mean of `between` (N,), which `apart` gives.
+
+    The interval is a bootstrap over images. In the mean over pairs each image occurs twice, as the
+    first and as the second, so its influence there is doubled.
+    """
+    mean = float(between.mean())
+
+    def ratio(rows: NDArray[np.int64]) -> float:
+        unit = 2 * float(between[rows].mean()) - mean
+        return float(distances[rows].mean()) / unit if unit > 0 else float("nan")
+
+    return Estimate.of(ratio, len(distances), seed=seed)
+
+
 def _profile(
     subject: Subject,
     images: Prepared,
     variation: Variation,
     plain: Outputs,
-    seen: list[Outputs],
-    between: NDArray[np.float64],
+    outputs: list[Outputs],
+    between: Distances,
 ) -> Profile:
     seed = subject.settings.seed
-    distances = [moved(plain.features, one.features) for one in seen]
+    distances = [moved(plain.features, one.features) for one in outputs]
     decided = _decisions(subject, plain)
-    same = [] if decided is None else [decided == _decisions(subject, one) for one in seen]
+    same = [] if decided is None else [decided == _decisions(subject, one) for one in outputs]
     first = images.pixels(0)
     examples = [
-        picture(_transform(subject, images, variation, level)(first, 0), word, side=112)
-        for level, word in zip(variation.levels, variation.words, strict=True)
+        picture(_transform(subject, images, variation, level)(first, 0), label, side=112)
+        for level, label in zip(variation.levels, variation.labels, strict=True)
     ]
     return Profile(
         name=variation.name,
@@ -117,7 +156,7 @@ def _profile(
         unit=variation.unit,
         plain=variation.plain,
         levels=variation.levels,
-        words=variation.words,
+        labels=variation.labels,
         movement=tuple(movement(one, between, seed=seed) for one in distances),
         mean=movement(np.mean(distances, axis=0), between, seed=seed),
         cosine=tuple(1 - float(one.mean()) for one in distances),
@@ -135,7 +174,7 @@ def _transform(subject: Subject, images: Prepared, variation: Variation, level: 
 
 
 def _decisions(subject: Subject, outputs: Outputs) -> NDArray[np.int64] | None:
-    """(N,) among the data's classes, or among the classifier's own where there are no labels."""
+    """Decisions (N,) among the classes of the data, or those of the classifier without labels."""
     if outputs.native is None:
         return None
     try:
@@ -143,3 +182,9 @@ def _decisions(subject: Subject, outputs: Outputs) -> NDArray[np.int64] | None:
     except NotApplicable:
         probabilities = outputs.native
     return probabilities.argmax(axis=1)
+
+
+def _unit(features: FeatureArray) -> NDArray[np.float64]:
+    values = features.astype(np.float64)
+    length = np.linalg.norm(values, axis=1, keepdims=True)
+    return np.asarray(np.divide(values, length, out=np.zeros_like(values), where=length > 0))

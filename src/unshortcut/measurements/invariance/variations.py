@@ -1,4 +1,4 @@
-"""What images are put through to see how far a model's features move, level by level."""
+"""The variations under which the invariance of features is measured, each at several levels."""
 
 import math
 from collections.abc import Callable
@@ -15,54 +15,54 @@ from unshortcut.imaging.shuffle import shuffle_patches
 from unshortcut.measuring.subjects.images import Pixels
 
 SIDE = 224
-"""Of the images that the papers' amounts in pixels are for."""
+"""Side of the images to which amounts in pixels refer."""
 
 
 @dataclass(frozen=True)
 class Variation:
-    """One thing that can be done to an image, more and more of it."""
+    """A change of an image that can be applied at several strengths."""
 
     name: str
     title: str
     unit: str
-    """What a level counts, for people."""
+    """The unit of the levels."""
     label: str
-    """A level as a word, in the form of `str.format`."""
+    """The text of a level, as a template for `str.format`."""
     plain: float
     """The level that changes nothing."""
     levels: tuple[float, ...]
     apply: Callable[[Pixels, float, np.random.Generator], Pixels]
-    """A square image at a level; the generator is the image's own."""
+    """Changes a square image by a level; each image has a generator of its own."""
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """The levels, for people."""
+    def labels(self) -> tuple[str, ...]:
+        """The levels as text."""
         return tuple(self.label.format(level) for level in self.levels)
 
 
-def turned(pixels: Pixels, degrees: float) -> Pixels:
-    """Rotated counter-clockwise; what lies beyond the image is its mirror image, not a color."""
+def rotated(pixels: Pixels, degrees: float) -> Pixels:
+    """The image rotated counterclockwise, with mirrored borders."""
     side = pixels.shape[0]
-    # A corner of the turned square reaches (√2 − 1)/2 of the side beyond the old one.
+    # A corner of the rotated square reaches (√2 − 1)/2 of the side beyond the old one.
     margin = min(math.ceil((math.sqrt(2) - 1) / 2 * side) + 1, side - 1)
     wide = np.pad(pixels, ((margin, margin), (margin, margin), (0, 0)), mode="reflect")
     return crop(rotate(wide, degrees, (0, 0, 0)), margin, margin, side, side)
 
 
 def enlarged(pixels: Pixels, times: float) -> Pixels:
-    """The center of a square image, as large as all of it was."""
+    """The center of a square image, enlarged to the size of the image."""
     side = pixels.shape[0]
     start = (side - side / times) / 2
     return resize_box(pixels, (start, start, side / times, side / times), side, side)
 
 
 def blurred(pixels: Pixels, sigma: float) -> Pixels:
-    """By a standard deviation that is so many pixels where an image has 224."""
+    """Gaussian blur with a standard deviation in pixels of an image with 224 × 224 pixels."""
     return gaussian_blur(pixels, sigma * pixels.shape[0] / SIDE)
 
 
 def shuffled(pixels: Pixels, grid: float, rng: np.random.Generator) -> Pixels:
-    """Patches of a grid change places; of one pixel each where the grid is finer than that."""
+    """Shuffled patches of a grid; patches of one pixel if the grid is finer than that."""
     return shuffle_patches(pixels, min(int(grid), pixels.shape[0]), rng)
 
 
@@ -74,7 +74,7 @@ VARIATIONS = (
         "{:g}°",
         0.0,
         (10.0, 30.0, 60.0, 90.0, 180.0),
-        lambda pixels, level, _: turned(pixels, level),
+        lambda pixels, level, _: rotated(pixels, level),
     ),
     Variation(
         "hue",
@@ -88,7 +88,7 @@ VARIATIONS = (
     Variation(
         "saturation",
         "Saturation",
-        "share of the color that is taken away; 1 is gray",
+        "share of the color that is removed; 1 is gray",
         "−{:.0%}",
         0.0,
         (0.25, 0.5, 0.75, 1.0),
@@ -106,7 +106,7 @@ VARIATIONS = (
     Variation(
         "blur",
         "Blur",
-        f"standard deviation in pixels, where an image has {SIDE}",
+        f"standard deviation in pixels of an image with {SIDE} × {SIDE}",
         "σ = {:g}",
         0.0,
         (1.0, 2.0, 4.0, 8.0),
@@ -124,7 +124,7 @@ VARIATIONS = (
     Variation(
         "patch_shuffle",
         "Patch shuffle",
-        "patches a side",
+        "patches per side",
         "{0:g} × {0:g}",
         1.0,
         (2.0, 4.0, 8.0, 16.0),

@@ -1,4 +1,4 @@
-"""What is shown of saliency: coverage by model and case, and maps of the same images."""
+"""Saliency maps of the same images, and coverage by model and by who is right."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
@@ -7,7 +7,6 @@ from itertools import zip_longest
 from unshortcut.measurements.saliency.maps import Coverages, SaliencyResult, coverages
 from unshortcut.measuring.exhibits import (
     MODEL,
-    Cell,
     Column,
     Exhibit,
     Note,
@@ -19,20 +18,20 @@ from unshortcut.measuring.exhibits import (
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.wording import percent
 
-ROWS = 12
-"""Images that are shown, of each case as many as of another where there are enough."""
+MAX_ROWS = 12
+"""Limit on the images shown, taken evenly from all cases."""
 MANY_EMPTY = 0.1
-"""Share of empty maps from which on the reader is warned."""
+"""Share of empty maps that gives a warning."""
 
 Results = Mapping[str, SaliencyResult]
 
 
 def saliency_exhibits(results: Results) -> list[Exhibit]:
-    """For one model or several."""
+    """The exhibits of one or more models."""
     cases = _cases(results)
     found = {
         case: {
-            name: coverages([one for one in result.looked if one.index in indices])
+            name: coverages([one for one in result.decisions if one.index in indices])
             for name, result in results.items()
         }
         for case, indices in cases.items()
@@ -45,8 +44,11 @@ def saliency_exhibits(results: Results) -> list[Exhibit]:
 
 
 def _cases(results: Results) -> dict[str, list[int]]:
-    """Indices of the images that all models looked at, by who was right (figures 2.14 to 2.17)."""
-    right = [{one.index: one.right for one in result.looked} for result in results.values()]
+    """Indices of the images that all models saw, by which models are right.
+
+    As in figures 2.14 to 2.17 of the dissertation on suppressing texture.
+    """
+    right = [{one.index: one.right for one in result.decisions} for result in results.values()]
     names = list(results)
     common = [index for index in right[0] if all(index in known for known in right)]
     cases: dict[tuple[bool, ...], str]
@@ -72,13 +74,13 @@ def _cases(results: Results) -> dict[str, list[int]]:
 
 def _pictures(results: Results, cases: Mapping[str, Sequence[int]]) -> list[Pictures]:
     shown = [{one.index: one for one in result.shown} for result in results.values()]
-    truth = {one.index: one.truth for result in results.values() for one in result.looked}
+    truth = {one.index: one.truth for result in results.values() for one in result.decisions}
     known = {
         case: [index for index in indices if all(index in one for one in shown)]
         for case, indices in cases.items()
     }
-    turns = zip_longest(*known.values())
-    chosen = [index for turn in turns for index in turn if index is not None][:ROWS]
+    rounds = zip_longest(*known.values())
+    chosen = [index for one in rounds for index in one if index is not None][:MAX_ROWS]
     rows = tuple(
         (f"{case}: {truth[index]}", (shown[0][index].plain, *(one[index].map for one in shown)))
         for case, indices in known.items()
@@ -92,8 +94,8 @@ def _pictures(results: Results, cases: Mapping[str, Sequence[int]]) -> list[Pict
             "Where the models look" if len(results) > 1 else "Where the model looks",
             rows,
             ("image", *results),
-            "Warm colors mark what speaks for the decision that is written below. The frame tells "
-            "right from wrong.",
+            "Warm colors mark the evidence for the predicted class, which the caption names. The "
+            "frame shows whether it is correct.",
         )
     ]
 
@@ -101,65 +103,70 @@ def _pictures(results: Results, cases: Mapping[str, Sequence[int]]) -> list[Pict
 def _summary(results: Results) -> Table:
     columns = (
         MODEL,
-        Column("Layer", tip="of the model, whose maps are weighted"),
-        Column("Places", tip="size of the map before it is enlarged"),
+        Column("Layer", tip="layer of the model that gives the maps"),
+        Column("Map size", tip="size of the map before it is enlarged"),
         Column("Images"),
-        Column("Empty maps", percent=True, tip="maps in which no place speaks for the decision"),
+        Column("Empty maps", percent=True, tip="maps without any evidence for the decision"),
     )
-    rows = tuple(
-        (name, one.layer, f"{one.side} × {one.side}", len(one.looked), one.empty)
+    rows = [
+        (name, one.layer, f"{one.side} × {one.side}", len(one.decisions), one.empty)
         for name, one in results.items()
-    )
-    return Table("The maps", columns, rows)
+    ]
+    return Table("Maps", columns, rows)
 
 
 def _bars(results: Results, found: Mapping[str, Mapping[str, Coverages]]) -> Plot:
     series = {name: Bars.of([by[name].area for by in found.values()]) for name in results}
-    figure = bars(list(found), series, "area that is salient")
-    return Plot("Area, by who is right", figure, "Bars end in 95 % intervals.")
+    figure = bars(list(found), series, "salient area")
+    return Plot("Salient area by who is right", figure, "With 95 % intervals.")
 
 
 def _by_case(found: Mapping[str, Mapping[str, Coverages]]) -> Table:
     columns = (
         Column("Case"),
         MODEL,
-        Column("Images", tip="whose map is not empty"),
-        Column("Area", percent=True, tip="share of the image that is salient"),
+        Column("Images", tip="images whose map is not empty"),
+        Column("Area", percent=True, tip="salient share of the image"),
         *interval(percent=True),
-        Column("Edges", percent=True, tip="share of the image's edges that is salient"),
+        Column("Edges", percent=True, tip="salient share of the edges"),
         *interval(percent=True),
-        Column("Edges over area", digits=2, tip="1 where the map does not care for edges"),
+        Column("Edges / area", digits=2, tip="1 for a map that ignores edges"),
         *interval(digits=2),
     )
-    rows: list[tuple[Cell, ...]] = [
-        (case, name, *_values(one)) for case, by in found.items() for name, one in by.items()
+    rows = [
+        (
+            case,
+            name,
+            one.num_images,
+            *astuple(one.area),
+            *astuple(one.edges),
+            *astuple(one.lift),
+        )
+        for case, by in found.items()
+        for name, one in by.items()
     ]
-    return Table("Coverage, by who is right", columns, tuple(rows), folded=True)
-
-
-def _values(one: Coverages) -> tuple[Cell, ...]:
-    return (one.images, *astuple(one.area), *astuple(one.edges), *astuple(one.lift))
+    return Table("Coverage by who is right", columns, rows, folded=True)
 
 
 def _notes(results: Results) -> list[Exhibit]:
     notes: list[Exhibit] = []
     for name, result in results.items():
-        count = f"{len(result.looked)} of {result.total} images"
-        notes.append(Note(f"{name}: {count}; what is explained is {result.explained}."))
+        count = f"{len(result.decisions)} of {result.total} images"
+        notes.append(Note(f"{name}: {count}; maps explain the {result.explained}."))
         if result.empty >= MANY_EMPTY:
             notes.append(
                 Note(
-                    f"{name}: {percent(result.empty)} of its maps are empty, and are not in "
-                    "the figures. Grad-CAM keeps only what speaks for a class: of these images "
-                    "its layer has nothing that does.",
+                    f"{name}: {percent(result.empty)} of its maps are empty and not counted. "
+                    "Grad-CAM keeps only evidence for a class, and the layer has none for these "
+                    "images.",
                     warning=True,
                 )
             )
     if len({result.side for result in results.values()}) > 1:
         notes.append(
             Note(
-                "The maps of these models differ in size before they are enlarged. A coarse map "
-                "covers more area for that reason alone, so their areas do not compare.",
+                "The maps of these models have different sizes before they are enlarged. A coarser "
+                "map covers more area for that reason alone, so their areas are not comparable.",
                 warning=True,
             )
         )

@@ -1,4 +1,4 @@
-"""The layers that Grad-CAM looks at: the last whose outputs are maps of the image."""
+"""The layers that Grad-CAM uses: the last ones whose outputs are maps of the image."""
 
 import math
 from collections import Counter
@@ -14,28 +14,29 @@ from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.loaded import Function
 
 SMALLEST = 4
-"""Side of the smallest map that is used. Later layers know more of the class and less of places: a
-ResNet has 7 × 7 places at 224 pixels and 2 × 2 at 64, where the layer before with 4 × 4 serves."""
+"""Side of the smallest map that is used. Later layers know more about the class, but less about
+positions: a ResNet has 7 × 7 positions at 224 pixels and 2 × 2 at 64, where the layer before with
+4 × 4 is used."""
 
-# Their outputs may have the form of maps and be none (attention), or are those of the layer before.
+# Their outputs can have the shape of a map without being one (attention), or are just passed on.
 _NO_MAPS = (nn.Dropout, nn.Softmax, nn.Identity, nn.AdaptiveAvgPool2d, nn.AdaptiveMaxPool2d)
 
 
 @dataclass(frozen=True)
 class Layers:
-    """One layer, or one of each of a model's parallel parts."""
+    """One layer, or one per parallel branch of a model."""
 
     modules: tuple[nn.Module, ...]
     names: tuple[str, ...]
     side: int
-    """Of the first one's maps."""
+    """Side of the maps of the first layer."""
 
 
 def as_maps(outputs: Tensor) -> Tensor:
-    """A layer's outputs as a copy (N, C, h, h): maps, maps with channels last, or tokens.
+    """The outputs of a layer as maps (N, C, h, h); they may be channels-last or tokens.
 
-    Tokens (N, T, C) are those of a square grid after as few others (class, registers) as there can
-    be. A copy, because the next layer may write into the outputs.
+    Tokens (N, T, C) form the largest possible square grid, after other tokens (class, registers).
+    Returns a copy, because the next layer may write into the outputs.
     """
     if outputs.ndim == 3:
         side = math.isqrt(outputs.shape[1])
@@ -46,14 +47,14 @@ def as_maps(outputs: Tensor) -> Tensor:
 
 
 def find_layers(module: nn.Module, scores: Function, images: Tensor) -> Layers:
-    """The deepest layers with maps of at least 4 × 4 places that the scores depend on.
+    """The deepest layers with maps of at least 4 × 4 positions that the scores depend on.
 
-    Of networks of tokens it is the last layer norm at whose places there is a gradient: with a
-    class token that is the first norm of the last block, since what comes after it at other places
-    is not looked at.
+    For transformers it is the last layer norm with a gradient at these positions: with a class
+    token that is the first norm of the last block, because later outputs at other positions are
+    not used.
 
     Args:
-        images: a few, normalized (N, 3, S, S).
+        images: a few normalized images (N, 3, S, S).
     """
     sides = _sides(module, scores, images)
     chosen = [_last(part, sides) for part in _parts(module)]
@@ -62,15 +63,15 @@ def find_layers(module: nn.Module, scores: Function, images: Tensor) -> Layers:
     found = [one for one in chosen if one is not None]
     if not found:
         raise NotApplicable(
-            f"no layer of the model gives maps of the image, at least {SMALLEST} × {SMALLEST}, "
-            "that its decisions depend on"
+            f"the model has no layer with maps of at least {SMALLEST} × {SMALLEST} positions that "
+            "its decisions depend on"
         )
     names = {one: name for name, one in module.named_modules()}
     return Layers(tuple(found), tuple(names[one] for one in found), sides[found[0]])
 
 
 def _sides(module: nn.Module, scores: Function, images: Tensor) -> dict[nn.Module, int]:
-    """Sides of the maps of modules that run once and count, in the order in which they finish."""
+    """Sides of the maps of modules that run once and have a gradient, in the order they finish."""
     seen: list[tuple[nn.Module, Tensor]] = []
     times: Counter[nn.Module] = Counter()
 
@@ -109,13 +110,13 @@ def _is_map(one: nn.Module, output: Tensor, images: Tensor) -> bool:
 
 
 def _last(part: nn.Module, sides: Mapping[nn.Module, int]) -> nn.Module | None:
-    """The module of a part that finishes last."""
+    """The module of a branch that finishes last."""
     inside = set(part.modules())
     return next((one for one in reversed(list(sides)) if one in inside), None)
 
 
 def _parts(module: nn.Module) -> list[nn.Module]:
-    """What runs side by side in our own encoders; of others the whole."""
+    """The parallel branches of our own encoders; other models as a whole."""
     for one in module.modules():
         if isinstance(one, Branched):
             return list(one.branches)

@@ -1,4 +1,9 @@
-"""Where a model looks when it decides: Grad-CAM of some images, how much of them it covers."""
+"""Grad-CAM maps of a model's decisions, and how much of the area and edges of images they cover.
+
+The dissertation on suppressing texture (sections 2.4 and 2.10, figures 2.9 to 2.17) finds by visual
+inspection that the maps of models that recognize shape cover a larger area and include the outlines
+of objects. Coverage puts numbers on both.
+"""
 
 import math
 from collections.abc import Sequence
@@ -10,35 +15,48 @@ import torch
 from numpy.typing import NDArray
 
 from unshortcut.inference.preprocessing import normalize
-from unshortcut.measurements.saliency.coverage import Map, coverage
-from unshortcut.measurements.saliency.gradcam import grad_cam, require_library
+from unshortcut.measurements.saliency.gradcam import (
+    class_scores,
+    explained,
+    grad_cam,
+    require_library,
+)
 from unshortcut.measurements.saliency.layers import find_layers
-from unshortcut.measurements.saliency.scores import class_scores, explained
-from unshortcut.measuring.estimates.estimate import UNKNOWN, Estimate
+from unshortcut.measuring.estimates import UNKNOWN, Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
-IMAGES, SHOWN = 96, 24
-"""That are measured, and of them that have pictures, at most."""
+MAX_IMAGES, MAX_SHOWN = 96, 24
+"""Limits on the images that are measured, and on those that are shown."""
 _BATCH, _TRIED = 16, 4
-"""Images that are explained at a time, and that choose the layer."""
-_SIDE, _STRONGEST = 160, 0.65
-"""Of the pictures, and how much of a color hides the image where a map is highest."""
+"""Images per batch, and images used to choose the layer."""
+_SIDE, _OPACITY = 160, 0.65
+"""Side of the pictures, and opacity of the color where a map is 1."""
+LEVEL = 0.5
+"""Positions with at least this share of the maximum of a map are salient."""
+EDGES = 0.1
+"""Share of the pixels of an image that count as edges."""
+_FINEST = 64
+"""Edges are found at about this image size in pixels, where fine texture is no longer visible."""
+
+Map = NDArray[np.float32]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What a model looked at in one image."""
+class ExplainedDecision:
+    """The decision on one image, and how much its map covers."""
 
     index: int
-    """In the data, by which images of several models are matched."""
+    """Index in the data, by which images of several models are matched."""
     truth: str
     decision: str
     area: float
+    """Salient share of the area; NaN for an empty map."""
     edges: float
-    """Shares that are salient; NaN for an empty map."""
+    """Salient share of the edges; NaN for an empty map."""
 
     @property
     def right(self) -> bool:
@@ -50,7 +68,7 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SaliencyPictures:
     """The pictures of one image."""
 
     index: int
@@ -60,47 +78,48 @@ class Shown:
 
 @dataclass(frozen=True)
 class Coverages:
-    """Over images whose maps are not empty; NaN where all are."""
+    """Means over the images whose maps are not empty; NaN if all are."""
 
-    images: int
+    num_images: int
     area: Estimate
     edges: Estimate
     lift: Estimate
-    """Edges over area: 1 where the map does not care for edges."""
+    """Edges divided by area: 1 for a map that ignores edges."""
 
 
 @dataclass(frozen=True)
 class SaliencyResult:
-    """What a model looks at."""
+    """The saliency maps of one model."""
 
     layer: str
     side: int
-    """Of the maps before they are enlarged."""
+    """Side of the maps before they are enlarged."""
     explained: str
-    looked: tuple[Looked, ...]
-    shown: tuple[Shown, ...]
+    """The score whose gradient is used."""
+    decisions: tuple[ExplainedDecision, ...]
+    shown: tuple[SaliencyPictures, ...]
     coverages: Coverages
     total: int
-    """Images that could have been taken."""
+    """Number of images available."""
 
     @property
     def empty(self) -> float:
-        """Share of maps that are empty."""
-        return sum(one.empty for one in self.looked) / len(self.looked)
+        """Share of empty maps."""
+        return sum(one.empty for one in self.decisions) / len(self.decisions)
 
 
 def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
-    """Explain what is decided for each image, right or wrong."""
+    """Explain the decision on each image, right or wrong."""
     require_library()
     scores = class_scores(subject.model, subject.decisions, subject.selection)
     module = subject.model.module
     assert module is not None  # or there would be no scores
-    images = subject.labeled(IMAGES)
+    images = subject.labeled(MAX_IMAGES)
     labels = images.required_labels()
     decided = subject.probabilities(images).argmax(axis=1)
     layers = find_layers(module, scores, _tensor(subject, images, range(len(images))[:_TRIED]))
-    shown = set(images.some(SHOWN, subject.settings.seed).indices.tolist())
-    looked, pictures = [], []
+    shown = set(images.some(MAX_SHOWN, subject.settings.seed).indices.tolist())
+    decisions, pictures = [], []
     for start in range(0, len(images), _BATCH):
         rows = range(start, min(start + _BATCH, len(images)))
         maps = grad_cam(
@@ -110,29 +129,28 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
             pixels, index = images.pixels(row), int(images.indices[row])
             area, edge = coverage(one, pixels)
             truth, decision = images.classes[labels[row]], images.classes[decided[row]]
-            looked.append(Looked(index, truth, decision, area, edge))
+            decisions.append(ExplainedDecision(index, truth, decision, area, edge))
             if index in shown:
                 mark = "good" if truth == decision else "bad"
                 plain = picture(pixels, images.identity(row), side=_SIDE)
-                caption = f"'{decision}'" + (", empty map" if looked[-1].empty else "")
-                pictures.append(
-                    Shown(index, plain, picture(overlay(pixels, one), caption, mark, side=_SIDE))
-                )
+                caption = f"'{decision}'" + (", empty map" if decisions[-1].empty else "")
+                overlaid = picture(overlay(pixels, one), caption, mark, side=_SIDE)
+                pictures.append(SaliencyPictures(index, plain, overlaid))
         on_progress(rows.stop, len(images))
     return SaliencyResult(
         ", ".join(layers.names) or "the model itself",
         layers.side,
         explained(subject.decisions),
-        tuple(looked),
+        tuple(decisions),
         tuple(pictures),
-        coverages(looked, subject.settings.seed),
+        coverages(decisions, subject.settings.seed),
         images.total,
     )
 
 
-def coverages(looked: Sequence[Looked], seed: int = 0) -> Coverages:
-    """Means over images; the lift is that of the means."""
-    known = [one for one in looked if not one.empty]
+def coverages(decisions: Sequence[ExplainedDecision], seed: int = 0) -> Coverages:
+    """Mean coverages over images; the lift is the ratio of the means."""
+    known = [one for one in decisions if not one.empty]
     area, edges = (np.array([getattr(one, key) for one in known]) for key in ("area", "edges"))
 
     def lift(rows: NDArray[np.int64]) -> float:
@@ -147,10 +165,35 @@ def coverages(looked: Sequence[Looked], seed: int = 0) -> Coverages:
     return Coverages(len(known), mean(area), mean(edges), Estimate.of(lift, len(known), seed=seed))
 
 
+def salient(saliency: Map) -> Mask:
+    """Where a map (S, S) has at least half its maximum; nowhere if the map is empty."""
+    return (saliency >= LEVEL * saliency.max()) & (saliency.max() > 0)
+
+
+def edges(pixels: Pixels) -> Mask:
+    """The tenth of the pixels (S, S) with the largest gradient of brightness; never flat ones."""
+    gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    smooth = cv2.GaussianBlur(gray, (0, 0), max(0.5, len(pixels) / _FINEST))
+    dx_image, dy_image = (cv2.Sobel(smooth, cv2.CV_32F, dx, 1 - dx) for dx in (1, 0))
+    gradient = np.hypot(dx_image, dy_image)
+    return np.asarray(gradient > np.quantile(gradient, 1 - EDGES))
+
+
+def coverage(saliency: Map, pixels: Pixels) -> tuple[float, float]:
+    """Salient shares of the area and of the edges of an image; NaN if the map is empty.
+
+    The second is NaN for a uniform image, too.
+    """
+    if not saliency.max() > 0:
+        return float("nan"), float("nan")
+    area, edge = salient(saliency), edges(pixels)
+    return float(area.mean()), float(area[edge].mean()) if edge.any() else float("nan")
+
+
 def overlay(pixels: Pixels, saliency: Map) -> Pixels:
-    """The image (S, S, 3) with the map in colors, from clear where it is 0 to strong at 1."""
+    """The image (S, S, 3) under the map in colors, transparent where the map is 0."""
     colors = cv2.applyColorMap((255 * saliency).astype(np.uint8), cv2.COLORMAP_TURBO)[:, :, ::-1]
-    weight = _STRONGEST * saliency[:, :, None]
+    weight = _OPACITY * saliency[:, :, None]
     return (pixels * (1 - weight) + colors * weight).round().astype(np.uint8)
 
 

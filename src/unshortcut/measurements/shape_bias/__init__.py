@@ -1,10 +1,10 @@
-"""Shape bias: what a model decides by where the shape of one class has the texture of another."""
+"""Shape bias: whether a model decides by shape or by texture when the two cues conflict."""
 
 from collections.abc import Mapping, Sequence
 
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measurements.shape_bias.cue_decisions import ShapeBiasResult, decide
-from unshortcut.measurements.shape_bias.exhibits import exhibits
+from unshortcut.measurements.shape_bias.exhibits import shape_bias_exhibits
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Exhibit
 from unshortcut.measuring.subjects.class_names import CATEGORIES
@@ -13,23 +13,24 @@ from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
 
-class ConflictingCues(Measurement[ShapeBiasResult]):
-    """Decisions on conflict stimuli (Geirhos et al. 2019; papers/001, figure 6 a and b)."""
+class ShapeBias(Measurement[ShapeBiasResult]):
+    """Decisions on cue-conflict stimuli (Geirhos et al. 2019; Ge et al. 2021, figure 6 a, b)."""
 
     name = "shape_bias"
     title = "Shape bias"
-    question = "Where the shape of one class has the texture of another, which of the two decides?"
+    question = "If an image has the shape of one class and the texture of another, which one wins?"
     definition = (
         "Shape bias is the number of decisions for the class of the shape, divided by the number "
         "of decisions for the class of the shape or of the texture (Geirhos et al. 2019). Coverage "
-        "is the share of all conflicts whose decision names either; a bias with little coverage "
-        "says little. Stimuli are seen whole, and the likeliest of their classes is the decision. "
-        f"For an ImageNet classifier these are the {len(CATEGORIES)} categories of Geirhos et al.; "
-        "a category's probability is the mean of those of its classes, or the sum where so set. "
-        "Stimuli whose cues agree, or with a cue that the model cannot name, are left out. "
-        "Intervals are of 95 %: a bootstrap over stimuli for the overall bias, Wilson's elsewhere."
+        "is the share of all conflicts whose decision is one of the two; with low coverage the "
+        "bias means little. Stimuli are shown uncropped, and the model decides among their "
+        f"classes. For an ImageNet classifier these are the {len(CATEGORIES)} categories of "
+        "Geirhos et al., whose probability is the mean (or, as an option, the sum) of the "
+        "probabilities of their classes. Stimuli whose cues agree, or with a cue that the model "
+        "does not know, are left out. Intervals are 95 %: a bootstrap over stimuli for the overall "
+        "bias, Wilson's otherwise."
     )
-    place = 10
+    order = 10
     needs = ("conflict",)
     gives = (
         "shape_bias",
@@ -41,7 +42,7 @@ class ConflictingCues(Measurement[ShapeBiasResult]):
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> ShapeBiasResult:
         if subject.conflict is None:
-            raise NotApplicable("there are no stimuli with conflicting cues")
+            raise NotApplicable("there are no cue-conflict stimuli")
         return decide(subject, subject.conflict, on_progress)
 
     def metrics(
@@ -50,7 +51,7 @@ class ConflictingCues(Measurement[ShapeBiasResult]):
         counts = f"{result.shape} decisions for shape and {result.texture} for texture"
         note = f"{counts} in {result.conflicts} conflicts"
         if result.grouped:
-            note += f"; by the {result.aggregate} of a category's classes"
+            note += f"; by the {result.aggregate} over the classes of a category"
         return {
             "shape_bias": Metric.of("Shape bias", result.bias, better="higher", note=note),
             "shape_bias_coverage": Metric.of(
@@ -73,15 +74,12 @@ class ConflictingCues(Measurement[ShapeBiasResult]):
     def exhibits(
         self, results: Mapping[str, ShapeBiasResult], baseline: ShapeBiasResult | None
     ) -> Sequence[Exhibit]:
-        return exhibits(results)
+        return shape_bias_exhibits(results)
 
     def finding(self, result: ShapeBiasResult) -> Finding:
-        named = result.shape + result.texture
-        if not result.telling:
-            guessed = result.guessing * result.conflicts
-            text = f"names either cue in only {named} of {result.conflicts} conflicts"
-            return Finding(f"{text} (guessing gives {guessed:.0f}) and so shows no shape bias", 0.1)
+        if not result.meaningful:
+            return Finding(f"{result.low_coverage}, too few to measure its shape bias", 0.1)
         texture = 1 - result.bias.value
         cue, share = ("texture", texture) if texture > 0.5 else ("shape", result.bias.value)
-        text = f"decides by {cue} in {percent(share)} of conflicts"
-        return Finding(f"{text} (it names either cue in {named} of {result.conflicts})", texture)
+        named = f"of the {result.shape + result.texture} conflicts in which it names either cue"
+        return Finding(f"decides by {cue} in {percent(share)} {named}", texture)

@@ -1,4 +1,4 @@
-"""What a model decides on stimuli with conflicting cues: counts, intervals and examples."""
+"""The decisions of a model on cue-conflict stimuli: counts, intervals and examples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,23 +9,24 @@ from numpy.typing import NDArray
 
 from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
-from unshortcut.measuring.shape_bias import ShapeBias, bias_interval, by_shape, shape_bias
+from unshortcut.measuring.shape_bias import CueCounts, bias_interval, by_shape, shape_bias
 from unshortcut.measuring.subjects.conflict import Conflict
 from unshortcut.measuring.subjects.images import Prepared, stratified
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
-STIMULI = 4000
-"""That are shown, at most, unless all are asked for; the published ones are 1,280."""
+MAX_STIMULI = 4000
+"""Limit on the stimuli, unless all are requested; the published set has 1,280."""
 EXAMPLES = 8
-LITTLE = 0.1
-"""A coverage below which a bias says next to nothing."""
+LOW_COVERAGE = 0.1
+"""With a lower coverage the bias is meaningless."""
 FEW = 10
-"""Decisions for either cue below which it does not either."""
+"""With fewer decisions for either cue the bias is meaningless, too."""
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
+"""Class indices (N,)."""
 Cue = Literal["shape", "texture", "neither"]
 
 
@@ -35,7 +36,7 @@ class ClassBias:
 
     name: str
     bias: Estimate
-    """The interval is Wilson's."""
+    """With Wilson's interval."""
     coverage: float
     shape: int
     texture: int
@@ -43,93 +44,103 @@ class ClassBias:
 
 
 @dataclass(frozen=True)
-class Example:
-    """One stimulus, and what was decided."""
+class StimulusExample:
+    """A stimulus and the decision on it."""
 
     shape: str
     texture: str
     decided: str
-    """Empty where none of the classes was likely at all."""
+    """The predicted class; empty if all classes have a probability of 0."""
     follows: Cue
     picture: Picture
 
 
 @dataclass(frozen=True)
 class ShapeBiasResult:
-    """Decisions on stimuli whose cues conflict."""
+    """The decisions of a model on stimuli whose cues conflict."""
 
     bias: Estimate
-    """Decisions for the shape over those for shape or texture; a bootstrap over stimuli."""
+    """shape / (shape + texture), with a bootstrap interval over stimuli."""
     coverage: Estimate
-    """Decisions for shape or texture over all."""
+    """(shape + texture) / conflicts."""
     shape_accuracy: Estimate
-    """Where the shape is the label (papers/001, figure 6 b)."""
+    """Accuracy if the shape is the label (Ge et al. 2021, figure 6 b)."""
     texture_accuracy: Estimate
+    """Accuracy if the texture is the label."""
     shape: int
-    """Decisions for the shape."""
+    """Number of decisions for the shape."""
     texture: int
-    """Decisions for the texture."""
+    """Number of decisions for the texture."""
     conflicts: int
-    """Stimuli that were decided on."""
+    """Number of stimuli that were classified."""
     stimuli: int
-    """That were given."""
+    """Number of stimuli given."""
     agreeing: int
-    """Of these, left out because their cues are of the same class."""
+    """Stimuli left out because their cues have the same class."""
     unnamed: int
-    """Left out because the model cannot name one of their cues."""
+    """Stimuli left out because the model does not know one of their cues."""
     unreadable: int
     available: int
-    """Readable or not, what is left; more than `conflicts` where only a part was shown."""
+    """Remaining stimuli, readable or not; more than `conflicts` if only a part was used."""
     classes: tuple[ClassBias, ...]
     candidates: tuple[str, ...]
-    """Classes that were decided among."""
+    """The classes to choose from."""
     missing: tuple[str, ...]
-    """Classes of cues that the model cannot name."""
+    """Classes of cues that the model does not know."""
     decides: str
-    """What decided: the head, or a readout."""
+    """The classifier that decided: the head of the model, or one fitted on its features."""
     grouped: bool
-    """Whether a class stands for several outputs, so that the aggregate counts."""
+    """Whether a class combines several outputs, so that the aggregate matters."""
     aggregate: str
-    examples: tuple[Example, ...]
+    examples: tuple[StimulusExample, ...]
 
     @property
-    def telling(self) -> bool:
-        """Whether so many decisions name either cue, beyond guessing, that the bias says something.
+    def meaningful(self) -> bool:
+        """Whether enough decisions name either cue, more than by guessing, for the bias to count.
 
-        Of two classes every decision names a cue.
+        With two classes every decision names a cue.
         """
         beyond = self.coverage.low > self.guessing or len(self.candidates) == 2
-        return beyond and self.coverage.value >= LITTLE and self.shape + self.texture >= FEW
+        named = self.shape + self.texture
+        return beyond and self.coverage.value >= LOW_COVERAGE and named >= FEW
 
     @property
     def guessing(self) -> float:
-        """The coverage of decisions at random."""
+        """The coverage of random decisions."""
         return 2 / len(self.candidates)
+
+    @property
+    def low_coverage(self) -> str:
+        """A clause about a model whose bias is not meaningful."""
+        return (
+            f"names either cue in only {self.shape + self.texture} of {self.conflicts} conflicts "
+            f"({self.guessing * self.conflicts:.0f} by guessing)"
+        )
 
 
 def decide(
     subject: Subject, conflict: Conflict, on_progress: OnProgress | None = None
 ) -> ShapeBiasResult:
-    """Show a model the stimuli, whole; `NotApplicable` where it can decide on none of them."""
+    """Classify the uncropped stimuli. Raises `NotApplicable` if the model knows none of them."""
     subject = subject.deciding(conflict.classes)
     selection = subject.decisions.over(conflict.classes)
     cues = _Cues(conflict, selection.names)
     if not cues.usable.any():
         raise NotApplicable(
-            f"none of the {len(cues.usable)} stimuli has two different cues that the model can "
-            f"name: {int(cues.agree.sum())} have cues that agree"
+            f"none of the {len(cues.usable)} stimuli has two different cues that the model knows; "
+            f"{int(cues.agree.sum())} have cues that agree"
         )
-    images = subject.prepare(conflict.source, STIMULI, whole=True)
+    images = subject.prepare(conflict.source, MAX_STIMULI, whole=True)
     images = images.take(np.flatnonzero(cues.usable[images.indices]))
     if not len(images):
-        raise UsageError("no stimulus whose cues conflict can be read")
+        raise UsageError("no stimulus with conflicting cues can be read")
     native = subject.outputs(images, on_progress=on_progress).native
     assert native is not None
     decided = selection.decisions(native)
     shapes, textures = cues.shapes[images.indices], cues.textures[images.indices]
     found = shape_bias(decided, shapes, textures)
     seed = subject.settings.seed
-    occurring = {conflict.classes[place] for place in (*conflict.shapes, *conflict.textures)}
+    occurring = {conflict.classes[index] for index in (*conflict.shapes, *conflict.textures)}
     return ShapeBiasResult(
         bias=Estimate(found.bias, *bias_interval(decided, shapes, textures, seed=seed)),
         coverage=Estimate.counted(found.shape + found.texture, found.conflicts),
@@ -157,31 +168,31 @@ def decide(
 
 
 class _Cues:
-    """The cues of stimuli, as places among the classes that a model can name; -1 for others."""
+    """The cues of stimuli as indices of the classes that a model knows; -1 for others."""
 
     def __init__(self, conflict: Conflict, names: Sequence[str]) -> None:
-        place = {name: at for at, name in enumerate(names)}
-        counted = np.array([place.get(name, -1) for name in conflict.classes], dtype=np.int64)
-        self.shapes: Places = counted[conflict.shapes]
-        self.textures: Places = counted[conflict.textures]
+        known = {name: index for index, name in enumerate(names)}
+        index = np.array([known.get(name, -1) for name in conflict.classes], dtype=np.int64)
+        self.shapes: Indices = index[conflict.shapes]
+        self.textures: Indices = index[conflict.textures]
         self.agree = conflict.shapes == conflict.textures
         self.usable = ~self.agree & (self.shapes >= 0) & (self.textures >= 0)
 
 
-def _class_bias(name: str, found: ShapeBias) -> ClassBias:
+def _class_bias(name: str, found: CueCounts) -> ClassBias:
     bias = Estimate.counted(found.shape, found.shape + found.texture)
     return ClassBias(name, bias, found.coverage, found.shape, found.texture, found.conflicts)
 
 
 def _examples(
     images: Prepared,
-    decided: Places,
-    shapes: Places,
-    textures: Places,
+    decided: Indices,
+    shapes: Indices,
+    textures: Indices,
     names: Sequence[str],
     seed: int,
-) -> tuple[Example, ...]:
-    """Some stimuli, not chosen by what was decided: the same for models that name the same."""
+) -> tuple[StimulusExample, ...]:
+    """Some stimuli, chosen without regard to the decisions, so that models share them."""
     found = []
     for row in stratified(shapes, EXAMPLES, seed).tolist():
         decision = int(decided[row])
@@ -189,7 +200,7 @@ def _examples(
         if decision in (shapes[row], textures[row]):
             follows = "shape" if decision == shapes[row] else "texture"
         found.append(
-            Example(
+            StimulusExample(
                 names[shapes[row]],
                 names[textures[row]],
                 names[decision] if decision >= 0 else "",

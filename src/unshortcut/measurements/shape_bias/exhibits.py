@@ -1,13 +1,14 @@
-"""What the page shows of decisions on conflict stimuli: the figure by class, tables, stimuli."""
+"""Plots, tables and examples of decisions on cue-conflict stimuli."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
-from unshortcut.measurements.shape_bias.cue_decisions import Example, ShapeBiasResult
-from unshortcut.measurements.shape_bias.plot import Point, bias_by_class
+from unshortcut.measurements.shape_bias.cue_decisions import ShapeBiasResult, StimulusExample
 from unshortcut.measuring.exhibits import (
     MODEL,
     Column,
@@ -19,19 +20,23 @@ from unshortcut.measuring.exhibits import (
     Table,
     interval,
 )
-from unshortcut.measuring.plots import Bars, bars
+from unshortcut.measuring.plots import Bars, bars, chance_level, color, error_bars, plain
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 
 HUMANS = 0.96
-"""Shape bias of people on the published stimuli (Geirhos et al. 2019)."""
+"""Shape bias of humans on the published stimuli (Geirhos et al. 2019)."""
 RESNET50 = {"mean": 0.2139, "sum": 0.2207}
-"""Of torchvision's ResNet-50, by how a category gets its probability; the published is the sum."""
-ROWS = 32
-"""Classes that the plot has, at most."""
+"""Shape bias of torchvision's ResNet-50 by the mean or sum over the classes of a category; the
+published value uses the sum."""
+MAX_ROWS = 32
+"""Limit on the classes in the plot."""
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "star", "hexagon", "cross", "x")
+
+Results = Mapping[str, ShapeBiasResult]
 
 
-def exhibits(results: Mapping[str, ShapeBiasResult]) -> list[Exhibit]:
-    """Of models, in the order of the page."""
+def shape_bias_exhibits(results: Results) -> list[Exhibit]:
+    """The exhibits of one or more models, in the order of the page."""
     return [
         *_notes(results),
         _by_class(results),
@@ -42,84 +47,117 @@ def exhibits(results: Mapping[str, ShapeBiasResult]) -> list[Exhibit]:
     ]
 
 
-def _notes(results: Mapping[str, ShapeBiasResult]) -> list[Exhibit]:
-    """How to read the figures of each model; what all share is said once."""
-    said = {name: _reading(result) for name, result in results.items()}
-    notes: list[Exhibit]
-    if len(set(said.values())) == 1:
-        notes = [Note(next(iter(said.values())))]
+def _notes(results: Results) -> list[Exhibit]:
+    """How to read the numbers of each model; what applies to all is said once."""
+    texts = {name: _explanation(result) for name, result in results.items()}
+    if len(set(texts.values())) == 1:
+        notes = [Note(next(iter(texts.values())))]
     else:
-        notes = [Note(f"{name}: {text}") for name, text in said.items()]
-    for name, result in results.items():
-        if not result.telling:
-            named = result.shape + result.texture
-            guessed = f"guessing gives {result.guessing * result.conflicts:.0f}"
-            text = f"{name} names either cue in only {named} of {result.conflicts} conflicts"
-            said_of_it = f"{text} ({guessed}): its shape bias says next to nothing."
-            notes.append(Note(said_of_it, warning=True))
-    return notes
+        notes = [Note(f"{name}: {text}") for name, text in texts.items()]
+    warnings = [
+        Note(f"{name} {result.low_coverage}: its shape bias is meaningless.", warning=True)
+        for name, result in results.items()
+        if not result.meaningful
+    ]
+    return [*notes, *warnings]
 
 
-def _reading(result: ShapeBiasResult) -> str:
+def _explanation(result: ShapeBiasResult) -> str:
     parts = [
-        f"Decided by {result.decides}, among {len(result.candidates)} classes.",
-        f"{result.conflicts} of {result.stimuli} stimuli count.",
+        f"Classified by {result.decides}, among {len(result.candidates)} classes.",
+        f"{result.conflicts} of {result.stimuli} stimuli are used.",
     ]
     if result.grouped:
         other = "sum" if result.aggregate == "mean" else "mean"
         parts.append(
-            f"The probability of a class is the {result.aggregate} of those of its fine classes; "
-            f"a figure by the {other} is another one."
+            f"The probability of a category is the {result.aggregate} of the probabilities of its "
+            f"classes; the {other} gives other numbers."
         )
     if result.agreeing:
         parts.append(f"The cues of {result.agreeing} agree.")
     if result.unnamed:
         classes = ", ".join(result.missing)
-        parts.append(f"{result.unnamed} have a cue that the model cannot name ({classes}).")
+        parts.append(f"{result.unnamed} have a cue that the model does not know ({classes}).")
     if result.unreadable:
         parts.append(f"{result.unreadable} cannot be read.")
     if result.available - result.unreadable > result.conflicts:
-        parts.append(f"The {result.conflicts} are a random part of {result.available}.")
+        parts.append(f"The {result.conflicts} are a random subset of {result.available}.")
     return " ".join(parts)
 
 
-def _by_class(results: Mapping[str, ShapeBiasResult]) -> Plot:
-    points = {
-        name: {
-            one.name: Point(
-                one.bias.value,
-                one.bias.low,
-                one.bias.high,
-                f"{one.shape} for shape, {one.texture} for texture, of {one.conflicts}",
-            )
-            for one in result.classes
-        }
-        for name, result in results.items()
-    }
+def _by_class(results: Results) -> Plot:
     order = _from_texture_to_shape(results)
-    shown = order if len(order) <= ROWS else [*order[: ROWS // 2], *order[-ROWS // 2 :]]
-    caption = "A point is a class of shapes with its 95 % interval, a line is all of them together."
+    half = MAX_ROWS // 2
+    shown = order if len(order) <= MAX_ROWS else [*order[:half], *order[-half:]]
+    caption = "Points are shape classes with 95 % intervals, solid lines the overall bias."
     if len(shown) < len(order):
-        caption += f" Of {len(order)} classes, the {ROWS // 2} at either end."
+        caption += f" Only the {half} classes at either end of {len(order)} are shown."
     references = {}
     if all(result.candidates == tuple(CATEGORIES) for result in results.values()):
-        aggregate = next(iter(results.values())).aggregate  # a setting of all models
+        aggregate = next(iter(results.values())).aggregate  # the same for all models
         references = {"humans": HUMANS, "ResNet-50": RESNET50[aggregate]}
         caption += (
-            " Dotted, on the 1,280 published stimuli: humans (Geirhos et al. 2019), and "
+            " Dotted lines, on the 1,280 published stimuli: humans (Geirhos et al. 2019), and "
             f"torchvision's ResNet-50 by the {aggregate}."
         )
-    overall = {name: result.bias.value for name, result in results.items()}
     return Plot(
-        "Shape bias by class of the shape",
-        bias_by_class(shown, points, overall, references),
+        "Shape bias by shape class",
+        bias_by_class(shown, results, references),
         caption,
         height=130 + len(shown) * (16 + 8 * len(results)),
     )
 
 
-def _from_texture_to_shape(results: Mapping[str, ShapeBiasResult]) -> list[str]:
-    """Classes by the models' mean bias, those without one last."""
+def bias_by_class(
+    classes: Sequence[str], results: Results, references: Mapping[str, float]
+) -> dict[str, Any]:
+    """One row per class, from texture to shape, as in the figure of Geirhos et al. (2019).
+
+    Each model has one point per class, and a vertical line at its overall bias; where a bias is
+    NaN there is none. `references` are dotted lines.
+    """
+    figure = go.Figure()
+    for index, (name, result) in enumerate(results.items()):
+        known = {one.name: one for one in result.classes if not np.isnan(one.bias.value)}
+        shown = [known[one] for one in classes if one in known]
+        biases = [one.bias.value for one in shown]
+        figure.add_scatter(
+            x=biases,
+            y=[one.name for one in shown],
+            name=name,
+            mode="markers",
+            orientation="h",
+            offsetgroup=str(index),
+            marker={"color": color(name), "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+            error_x=error_bars(
+                biases, [one.bias.low for one in shown], [one.bias.high for one in shown]
+            ),
+            text=[
+                f"{one.shape} for shape, {one.texture} for texture, of {one.conflicts}"
+                for one in shown
+            ],
+            hovertemplate="%{y}: %{x:.0%} (%{text})",
+        )
+        if not np.isnan(result.bias.value):
+            figure.add_vline(x=result.bias.value, line={"color": color(name), "width": 2})
+    for name, value in references.items():
+        above = {"text": name, "y": 1, "yanchor": "bottom", "xanchor": "center"}
+        figure.add_vline(x=value, line={"dash": "dot", "width": 1}, annotation=above)
+    figure.update_layout(scattermode="group", scattergap=0.4)
+    figure.update_xaxes(
+        range=[-0.03, 1.03],
+        tickformat=".0%",
+        title="← texture · shape bias · shape →",
+        zeroline=False,
+    )
+    figure.update_yaxes(
+        type="category", categoryorder="array", categoryarray=list(classes), autorange="reversed"
+    )
+    return plain(figure)
+
+
+def _from_texture_to_shape(results: Results) -> list[str]:
+    """The classes by increasing mean bias of the models, those without a bias last."""
     biases: dict[str, list[float]] = {}
     for result in results.values():
         for one in result.classes:
@@ -128,7 +166,7 @@ def _from_texture_to_shape(results: Mapping[str, ShapeBiasResult]) -> list[str]:
     return sorted(biases, key=lambda name: float(np.mean(biases[name])) if biases[name] else 2.0)
 
 
-def _overall(results: Mapping[str, ShapeBiasResult]) -> Table:
+def _overall(results: Results) -> Table:
     return Table(
         "Decisions on conflicts",
         (
@@ -138,7 +176,7 @@ def _overall(results: Mapping[str, ShapeBiasResult]) -> Table:
             Column("Coverage", percent=True, tip="(shape + texture) / conflicts"),
             Column("Shape", tip="decisions for the class of the shape"),
             Column("Texture", tip="decisions for the class of the texture"),
-            Column("Conflicts", tip="stimuli decided on: shape and texture of different classes"),
+            Column("Conflicts", tip="stimuli with shape and texture of different classes"),
             Column("Accuracy, shape label", percent=True, tip="shape / conflicts"),
             Column("Accuracy, texture label", percent=True, tip="texture / conflicts"),
         ),
@@ -158,46 +196,41 @@ def _overall(results: Mapping[str, ShapeBiasResult]) -> Table:
     )
 
 
-def _accuracies(results: Mapping[str, ShapeBiasResult]) -> Plot:
+def _accuracies(results: Results) -> Plot:
     series = {
         name: Bars.of([one.shape_accuracy, one.texture_accuracy]) for name, one in results.items()
     }
-    chances = {1 / len(one.candidates) for one in results.values()}
+    levels = chance_level(1 / len(one.candidates) for one in results.values())
     return Plot(
-        "Accuracy where the shape, or the texture, is the label",
-        bars(
-            ["shape", "texture"],
-            series,
-            "accuracy on conflicts",
-            level=("chance", chances.pop()) if len(chances) == 1 else None,
-        ),
-        "The same decisions, counted against all conflicts.",
+        "Accuracy if the shape, or the texture, is the label",
+        bars(["shape", "texture"], series, "accuracy on conflicts", levels=levels),
+        "The same decisions as shares of all conflicts.",
     )
 
 
-def _stimuli(results: Mapping[str, ShapeBiasResult]) -> Pictures:
+def _stimuli(results: Results) -> Pictures:
     rows = tuple(
         (name, tuple(_captioned(one) for one in result.examples))
         for name, result in results.items()
     )
     return Pictures(
-        "Some stimuli, drawn at random",
+        "Examples of stimuli",
         rows,
-        caption="The decision stands after the colon. A solid frame and ✓: for the shape. A dashed "
-        "frame and ✕: for the texture. No frame: for another class.",
+        caption="Chosen at random. The predicted class follows the colon. A solid frame with ✓ "
+        "means the shape, a dashed frame with ✕ the texture, and no frame another class.",
     )
 
 
-def _captioned(example: Example) -> Picture:
-    said = example.decided or "none of the classes"
+def _captioned(example: StimulusExample) -> Picture:
+    decision = example.decided or "none of the classes"
     mark = {"shape": "good", "texture": "bad", "neither": ""}[example.follows]
-    text = f"{example.shape} with the texture of {example.texture}: {said}"
+    text = f"{example.shape} with the texture of {example.texture}: {decision}"
     return Picture(example.picture.source, text, mark)
 
 
-def _classes(results: Mapping[str, ShapeBiasResult]) -> Table:
+def _classes(results: Results) -> Table:
     return Table(
-        "Shape bias by class of the shape",
+        "Shape bias by shape class",
         (
             Column("Class"),
             MODEL,

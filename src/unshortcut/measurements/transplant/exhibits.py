@@ -1,4 +1,4 @@
-"""What is shown of transplants: rates by model and class, the patches that win, their places."""
+"""Tables, plots and pictures of transplanted patches and their effect."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,6 @@ from unshortcut.measurements.transplant.regions import CELLS
 from unshortcut.measurements.transplant.transplants import DonorClass, TransplantResult
 from unshortcut.measuring.exhibits import (
     MODEL,
-    Cell,
     Column,
     Exhibit,
     Note,
@@ -21,25 +20,25 @@ from unshortcut.measuring.exhibits import (
 from unshortcut.measuring.plots import Bars, bars, plain
 from unshortcut.measuring.wording import percent
 
-MOST_BARS = 20
-"""Classes that are shown as bars: of more, those whose patches do most beyond any paste."""
+MAX_BARS = 20
+"""Limit on the classes that are shown as bars; those with the largest lift are shown."""
 
-_FOLLOWED = "share of pastes after which the decision is the class that the patch is from"
-_CONTROL = "the same place of another image of the host's own class pasted: what any paste does"
+_FOLLOWED = "share of pastes after which the decision is the class of the patch"
+_CONTROL = "pasting the same region of another image of the host's class: the effect of any paste"
 _MATES = (
-    "the same place of other images of the patch's class pasted: as high as the patch itself where "
-    "the cue is at the same place in all of the class, as a tag is"
+    "pasting the same region of other images of the patch's class: as high as for the patch itself "
+    "if the cue is at the same position in the whole class, like a tag"
 )
 
 Results = Mapping[str, TransplantResult]
 
 
 def transplant_exhibits(results: Results) -> list[Exhibit]:
-    """For one model or several."""
+    """The exhibits of one or more models."""
     shown: list[Exhibit] = [_summary(results)]
     shown += [_winners(name, result) for name, result in results.items() if result.winners]
     shown.append(_bars(results))
-    top = max(max(map(max, result.places)) for result in results.values())
+    top = max(max(map(max, result.positions)) for result in results.values())
     shown += [_map(name, result, top) for name, result in results.items()]
     shown += [_classes(results), *(_note(name, result) for name, result in results.items())]
     return shown
@@ -50,10 +49,10 @@ def _summary(results: Results) -> Table:
         MODEL,
         Column("Followed", percent=True, tip=f"{_FOLLOWED}; mean over classes"),
         Column("Any paste", percent=True, tip=_CONTROL),
-        Column("Strongest class", tip="whose patches do most beyond any paste"),
-        Column("Followed there", percent=True),
-        Column("Its place, other images", percent=True, tip=_MATES),
-        Column("Patches", tip="one of each donor image"),
+        Column("Strongest class", tip="the class with the largest effect beyond any paste"),
+        Column("Followed, this class", percent=True),
+        Column("Same region, same class", percent=True, tip=_MATES),
+        Column("Patches", tip="one per donor image"),
     )
     rows = []
     for name, result in results.items():
@@ -70,22 +69,22 @@ def _summary(results: Results) -> Table:
                 len(result.patches),
             )
         )
-    return Table("How often decisions follow a patch", columns, tuple(rows))
+    return Table("How often decisions follow a patch", columns, rows)
 
 
 def _winners(name: str, result: TransplantResult) -> Pictures:
     rows = tuple(
         (
             f"{one.patch.label}: followed in {percent(one.patch.follows.patch)} "
-            f"(any paste {percent(one.patch.follows.control)})",
+            f"(any paste: {percent(one.patch.follows.control)})",
             one.pictures,
         )
         for one in result.winners
     )
     return Pictures(
-        f"The patches that win most: {name}",
+        f"The patches with the largest effect: {name}",
         rows,
-        ("the patch in its image", "the patch", "an image that followed it"),
+        ("the patch in its image", "the patch", "an image that follows it"),
         "Is it a part of the object, or a tag, a watermark, a border?",
     )
 
@@ -96,7 +95,7 @@ def _bars(results: Results) -> Plot:
     for known in by_name.values():
         for one in known.values():
             strength[one.name] = max(strength.get(one.name, -1.0), one.follows.lift)
-    shown = sorted(strength, key=lambda one: -strength[one])[:MOST_BARS]
+    shown = sorted(strength, key=lambda one: -strength[one])[:MAX_BARS]
     series = {
         name: Bars(
             [_height(known.get(one), "value") for one in shown],
@@ -105,11 +104,11 @@ def _bars(results: Results) -> Plot:
         )
         for name, known in by_name.items()
     }
-    caption = "Classes whose patches do most beyond any paste come first."
+    caption = "Classes are sorted by the effect of their patches beyond any paste."
     if len(strength) > len(shown):
-        caption += f" The first {len(shown)} of {len(strength)}."
+        caption += f" The first {len(shown)} of {len(strength)} are shown."
     figure = bars(shown, series, "followed")
-    return Plot("Followed, by the class of the patch", figure, caption)
+    return Plot("Followed decisions by class of the patch", figure, caption)
 
 
 def _height(one: DonorClass | None, what: str) -> float:
@@ -120,16 +119,16 @@ def _height(one: DonorClass | None, what: str) -> float:
 
 def _map(name: str, result: TransplantResult, top: float) -> Plot:
     return Plot(
-        f"Where the patches that win are: {name}",
-        _heat(result.places, top),
-        "Share of pastes that covered a place and were followed. Objects are about the middle, in "
-        "most photographs; a tag or a border is at one place by the edge.",
+        f"Positions of patches that decisions follow: {name}",
+        _heat(result.positions, top),
+        "Share of pastes that cover a position and are followed. In most photographs objects are "
+        "near the center; a tag or a border is at one position near the edge.",
         height=360,
     )
 
 
 def _heat(rows: tuple[tuple[float, ...], ...], top: float) -> dict[str, Any]:
-    """With one scale for all models, which ends at `top`."""
+    """A heat map with the same scale for all models, up to `top`."""
     figure = go.Figure()
     figure.add_heatmap(
         z=[list(row) for row in rows],
@@ -156,24 +155,24 @@ def _classes(results: Results) -> Table:
         Column("Followed", percent=True, tip=_FOLLOWED),
         *interval(percent=True),
         Column("Any paste", percent=True, tip=_CONTROL),
-        Column("Its place, other images", percent=True, tip=_MATES),
-        Column("Mostly at"),
-        Column("Of them there"),
+        Column("Same region, same class", percent=True, tip=_MATES),
+        Column("Most frequent position"),
+        Column("Patches there"),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows = []
     for name, result in results.items():
         for one in sorted(result.classes, key=lambda one: -one.follows.lift):
             rates = (one.follows.patch, one.low, one.high, one.follows.control, one.follows.mates)
-            rows.append((name, one.name, one.donors, *rates, one.place, one.at_place))
-    return Table("All classes", columns, tuple(rows), folded=True)
+            rows.append((name, one.name, one.donors, *rates, one.position, one.at_position))
+    return Table("All classes", columns, rows, folded=True)
 
 
 def _note(name: str, result: TransplantResult) -> Note:
     text = (
         f"{name}: {len(result.patches)} patches of {len(result.classes)} classes, each pasted into "
-        f"at most {result.hosts} images of other classes. Donors and hosts are among the "
-        f"{result.right} of {result.images} images that it decides rightly."
+        f"up to {result.num_hosts} images of other classes. Donors and hosts are chosen from the "
+        f"{result.num_right} of {result.num_images} images that are classified correctly."
     )
-    if len(result.classes) < result.known:
-        text += f" Of {result.known} classes, {len(result.classes)} were drawn at random."
+    if len(result.classes) < result.num_classes:
+        text += f" {len(result.classes)} of {result.num_classes} classes were chosen at random."
     return Note(text)

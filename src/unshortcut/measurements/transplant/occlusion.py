@@ -1,8 +1,8 @@
-"""What a decision hangs on: the region whose loss lowers the probability of the decided class most.
+"""The region whose removal reduces the probability of the predicted class most.
 
-Occlusion after Zeiler and Fergus (2014), which asks nothing of a model but its decisions. What is
-put in the place of a region must be no cue itself: a gray square has corners, and a blurred copy
-still has the colors of what was there. So the region is filled from around it.
+Occlusion after Zeiler and Fergus (2014) needs only the decisions of a model. The replacement of a
+region must not be a cue itself: a gray square has corners, and a blurred copy keeps the colors of
+the region. So the region is filled from its surroundings.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator
 
 _COARSE = 32
-"""Side at which fillings are made: they are smooth, and finer ones would look the same."""
+"""Side at which fillings are computed: they are smooth, so a finer grid would not change them."""
 _REACH = _COARSE / 8
-"""Standard deviation of the filling's weights: half the side of a square."""
+"""Standard deviation of the Gaussian weights: half the side of a square."""
 
 _AT_ONCE = 64
-"""Images whose regions are filled in one go."""
+"""Images whose regions are filled at the same time; bounds the memory."""
 
 
 def filled(pixels: Pixels, region: Region) -> Pixels:
-    """The image (S, S, 3) without the region: a smooth mean of what is around it instead.
+    """The image (S, S, 3) with the region replaced by a smooth mean of its surroundings.
 
-    The mean has Gaussian weights, and the region's own pixels have none (normalized convolution,
-    Knutsson and Westin 1993).
+    The mean has Gaussian weights, with zero weight for the pixels of the region (normalized
+    convolution, Knutsson and Westin 1993).
     """
     kept = (~region.mask).astype(np.float32)
     weighted = np.dstack([pixels * kept[:, :, None], kept])
@@ -50,15 +50,15 @@ def drops(
     regions: Sequence[Region],
     on_progress: OnProgress | None = None,
 ) -> NDArray[np.float64]:
-    """(N, R): by how much the probability of the decided class falls without each region.
+    """How much the probability of the predicted class falls without each region, (N, R).
 
     Args:
-        decided: (N,) places in the subject's classes.
+        decided: (N,) indices of the predicted classes.
     """
     count, total = len(regions), len(images) * len(regions)
     before = _against(subject.probabilities(images), decided)
     after = []
-    for first in range(0, len(images), _AT_ONCE):  # their probabilities take room
+    for first in range(0, len(images), _AT_ONCE):
         rows = np.arange(first, min(first + _AT_ONCE, len(images)))
         without = subject.probabilities(
             images.take(np.repeat(rows, count)),
@@ -70,14 +70,14 @@ def drops(
 
 
 def _within(on_progress: OnProgress | None, before: int, total: int) -> OnProgress | None:
-    """Progress of a part as that of the whole."""
+    """Reports the progress of a part as progress of the whole."""
     if on_progress is None:
         return None
     return lambda done, _: on_progress(before + done, total)
 
 
 def largest(falls: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
-    """(N, R) to (N,): the region of the largest fall; of equal ones a random one."""
+    """The region (N,) with the largest fall (N, R); a random one among equals."""
     rows, count = falls.shape
     order = generator(seed, "occlusion").permuted(np.tile(np.arange(count), (rows, 1)), axis=1)
     first = np.take_along_axis(falls, order, axis=1).argmax(axis=1)
@@ -85,9 +85,9 @@ def largest(falls: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
 
 
 def _against(probabilities: NDArray[np.float64], decided: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(N, K) to (N,): the probability of all other classes.
+    """The probability (N,) of all other classes.
 
-    What a sure decision loses is far below the rounding of its own probability, not of theirs.
+    It resolves changes of a confident decision that rounding hides in its own probability.
     """
     others = probabilities.copy()
     others[np.arange(len(others)), decided] = 0

@@ -1,4 +1,4 @@
-"""Which images give a patch, which take it, and with what it is compared."""
+"""Which images provide patches, which receive them, and what they are compared with."""
 
 from dataclasses import dataclass
 from itertools import islice, zip_longest
@@ -11,35 +11,35 @@ from unshortcut.measuring.settings import Settings
 from unshortcut.randomness import generator
 
 DONORS, FEWEST, MOST = 100, 3, 10
-"""Donors in all, about, and of one class; where there are many classes, some of them give none."""
+"""Approximate number of all donors, and limits per class; with many classes some have none."""
 HOSTS = 12
-"""Images of other classes that take the patches of a class, at most."""
+"""Limit on the images of other classes that receive the patches of a class."""
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class TransplantPlan:
-    """Rows of images. A donor has several hosts, each a paste; all donors of a class the same."""
+    """Rows of images. Each donor is pasted into several hosts, the same for all of its class."""
 
     donors: Rows
-    """(D,)."""
+    """Rows (D,) of the donors."""
     donor: Rows
-    """(P,) places in `donors`."""
+    """For each of P pastes, the index in `donors`."""
     host: Rows
-    """(P,)."""
+    """For each paste, the row of the host."""
     own: Rows
-    """(P,) another image of the host's class; the host itself where there is no other."""
+    """For each paste, another image of the host's class; the host itself if there is no other."""
     mate: Rows
-    """(P,) another image of the donor's class; the donor itself where there is no other."""
-    known: int
-    """Classes that could give donors."""
+    """For each paste, another image of the donor's class; the donor itself if there is no other."""
+    num_classes: int
+    """Number of classes that can provide donors."""
 
 
 def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings) -> TransplantPlan:
-    """Draw donors and hosts among images (N,) that are decided rightly.
+    """Choose donors and hosts among the images (N,) that are classified correctly.
 
-    Where two models are right about the same images, the same ones are drawn for both.
+    Two models that are right on the same images get the same donors and hosts.
     """
     order = generator(settings.seed, "transplant").permutation(len(labels))
     members: dict[int, list[int]] = {}
@@ -47,8 +47,8 @@ def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings)
         members.setdefault(int(labels[row]), []).append(row)
     if len(members) < 2:
         raise NotApplicable(
-            f"it is right about images of {len(members)} of {len(np.unique(labels))} classes; a "
-            "patch of one class is pasted into images of another, so it takes two"
+            "pasting a patch of one class into images of another needs correctly classified images "
+            f"of two classes; there are some of {len(members)} of {len(np.unique(labels))} classes"
         )
     each, classes = len(order), len(members)
     if not settings.full:
@@ -57,7 +57,7 @@ def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings)
     donors: list[int] = []
     for label in sorted(islice(members, classes)):
         others = [rows for other, rows in members.items() if other != label]
-        rounds = (row for turn in zip_longest(*others) for row in turn if row is not None)
+        rounds = (row for one in zip_longest(*others) for row in one if row is not None)
         hosts = list(islice(rounds, HOSTS))
         for donor in members[label][:each]:
             pastes += [
@@ -75,6 +75,6 @@ def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings)
 
 
 def _after(row: int, rows: list[int], steps: int) -> int:
-    """The row so many steps after a row, in a circle that leaves itself out if it has others."""
+    """The row a number of steps after a row, cyclically and skipping the row itself."""
     others = len(rows) - 1
     return rows[(rows.index(row) + 1 + (steps - 1) % others) % len(rows)] if others else row

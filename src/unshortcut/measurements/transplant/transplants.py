@@ -1,7 +1,7 @@
-"""Transplants: a patch that decides for its class, pasted at its place into images of others.
+"""Transplants: the most salient patch of an image, pasted into images of other classes.
 
-An object's part seldom takes the decision with it; a watermark, a tag or a border does. That is how
-a shortcut is found that nobody had thought of.
+A part of an object rarely changes the decision; a watermark, a tag or a border does. This finds
+shortcuts that nobody had thought of.
 """
 
 from collections import Counter
@@ -11,64 +11,66 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.intervals import wilson
 from unshortcut.measurements.transplant.occlusion import drops, largest
-from unshortcut.measurements.transplant.pictures import cut_out, outlined, pasted
 from unshortcut.measurements.transplant.plan import TransplantPlan, plan_transplants
 from unshortcut.measurements.transplant.regions import (
     SMALLEST,
     Region,
+    cut_out,
+    outlined,
     paste,
+    pasted,
     regions,
     touched,
 )
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.estimates.statistics import wilson
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
 WINNERS, WINNERS_OF_A_CLASS = 8, 3
-"""Patches that are shown, and how many of them a class may have."""
+"""Limits on the patches that are shown, and on those of one class."""
 
 
 @dataclass(frozen=True)
 class Follows:
-    """Shares of pastes after which the decision was the donor's class."""
+    """Shares of pastes after which the decision is the donor's class."""
 
     patch: float
-    """Of the most salient patch."""
+    """Pasting the most salient patch."""
     control: float
-    """Of the same place of other images of the host's class: what any paste does."""
+    """Pasting the same region of other images of the host's class: the effect of any paste."""
     mates: float
-    """Of the same place of other images of the donor's class, which has a tag as well; NaN where
-    there are none."""
+    """Pasting the same region of other images of the donor's class, which may contain the same tag;
+    NaN if there are none."""
 
     @property
     def lift(self) -> float:
-        """What the patch does beyond any paste."""
+        """The effect of the patch minus that of any paste."""
         return self.patch - self.control
 
 
 @dataclass(frozen=True)
 class Patch:
-    """A patch, and what it did."""
+    """A patch and its effect."""
 
     label: str
     image: str
-    """That it was cut out of."""
-    place: str
+    """The image that it was cut from."""
+    position: str
     box: tuple[float, float, float, float]
-    """Left, top, right and bottom, as shares of the image's side."""
+    """Left, top, right and bottom, as shares of the side of the image."""
     drop: float
-    """Fall of the probability of the image's class without it."""
+    """How much the probability of the image's class falls without it."""
     follows: Follows
 
 
 @dataclass(frozen=True)
 class Winner:
-    """A patch that is shown: in its image, by itself, and in an image that followed it."""
+    """A patch that is shown: in its image, alone, and in an image whose decision follows it."""
 
     patch: Patch
     pictures: tuple[Picture, ...]
@@ -83,46 +85,52 @@ class DonorClass:
     follows: Follows
     """Means over its donors."""
     low: float
+    """Lower end of the 95 % interval of `follows.patch`."""
     high: float
-    """Of the 95 % interval of `follows.patch`."""
-    place: str
-    """Where most of its patches are."""
-    at_place: int
-    """Patches that are there."""
+    """Upper end of the 95 % interval of `follows.patch`."""
+    position: str
+    """The most frequent position of its patches."""
+    at_position: int
+    """Number of patches at this position."""
 
 
 @dataclass(frozen=True)
 class TransplantResult:
-    """What the patches of images did to a model's decisions."""
+    """The effect of pasted patches on the decisions of a model."""
 
     classes: tuple[DonorClass, ...]
     follow: Estimate
-    """Mean over classes, as the next two."""
+    """Share of pastes that decisions follow, mean over classes."""
     control: Estimate
+    """The same for any paste, mean over classes."""
     lift: Estimate
+    """The difference of the two, mean over classes."""
     patches: tuple[Patch, ...]
     winners: tuple[Winner, ...]
-    places: tuple[tuple[float, ...], ...]
-    """Rows of the grid of places: the share of pastes that covered a cell and were followed."""
-    hosts: int
-    """That each patch was pasted into, at most."""
-    known: int
-    """Classes of which an image is decided rightly."""
-    right: int
-    """Images that are decided rightly: donors and hosts are of these."""
-    images: int
+    positions: tuple[tuple[float, ...], ...]
+    """Rows of a grid over the image: the share of pastes that cover a cell and are followed."""
+    num_hosts: int
+    """Largest number of images that a patch was pasted into."""
+    num_classes: int
+    """Number of classes with a correctly classified image."""
+    num_right: int
+    """Number of correctly classified images, from which donors and hosts are chosen."""
+    num_images: int
 
     def strongest(self, donors: int = 1) -> DonorClass | None:
-        """The class whose patches do most beyond any paste, of those with so many donors."""
+        """The class with the largest lift, among those with at least so many donors."""
         enough = [one for one in self.classes if one.donors >= donors]
         return max(enough, key=lambda one: one.follows.lift, default=None)
 
 
 def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
-    """Find patches, paste them, and count; `NotApplicable` without two classes to paste between."""
+    """Find patches, paste them, and count the decisions that follow them.
+
+    Raises `NotApplicable` without two classes to paste between.
+    """
     side = subject.model.preprocessing.size
     if side < SMALLEST:
-        raise NotApplicable(f"images of {side} pixels a side are too small to cut a patch from")
+        raise NotApplicable(f"images of {side} × {side} pixels are too small to cut a patch from")
     images = subject.labeled()
     labels = images.required_labels()
     right = subject.probabilities(images).argmax(axis=1) == labels
@@ -138,7 +146,7 @@ def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
         lambda done, _: on_progress(done, total),
     )
     best = largest(falls, subject.settings.seed)
-    salient = [cuts[place] for place in best]
+    salient = [cuts[index] for index in best]
     followed = _followed(
         subject, images, plan, salient, lambda done, _: on_progress(searches + done, total)
     )
@@ -147,7 +155,7 @@ def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
         Patch(
             images.classes[labels[donor]],
             images.identity(int(donor)),
-            region.place,
+            region.position,
             (
                 region.box[0] / side,
                 region.box[1] / side,
@@ -166,9 +174,9 @@ def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
         *_overall(labels[plan.donors], rates, subject.settings.seed),
         patches,
         _winners(images, plan, salient, patches, followed[0]),
-        _places(salient, patches),
+        _positions(salient, patches),
         int(np.bincount(plan.donor).max()),
-        plan.known,
+        plan.num_classes,
         int(right.sum()),
         len(images),
     )
@@ -181,9 +189,10 @@ def _followed(
     salient: Sequence[Region],
     on_progress: OnProgress,
 ) -> NDArray[np.bool_]:
-    """(3, P): whether hosts are decided to be of the donor's class after a paste.
+    """Whether hosts are classified as the donor's class after each paste (3, P).
 
-    Of the donor's patch, of the same place of the host's class, and of the donor's class.
+    The three rows are pastes of the donor's patch, of the same region of another image of the
+    host's class, and of another image of the donor's class.
     """
     contents = np.concatenate([plan.donors[plan.donor], plan.own, plan.mate])
     count = len(plan.host)
@@ -199,7 +208,7 @@ def _followed(
 
 
 def _rates(plan: TransplantPlan, followed: NDArray[np.bool_]) -> list[Follows]:
-    """Those of each donor."""
+    """The rates of each donor."""
     count = np.bincount(plan.donor)
     patch, control, mates = (np.bincount(plan.donor, weights=row) / count for row in followed)
     mates[plan.donor[plan.mate == plan.donors[plan.donor]]] = np.nan
@@ -207,23 +216,23 @@ def _rates(plan: TransplantPlan, followed: NDArray[np.bool_]) -> list[Follows]:
 
 
 def _by_class(patches: Sequence[Patch]) -> tuple[DonorClass, ...]:
-    """Donors are what is counted: hosts of one patch are not independent of each other."""
+    """Intervals count donors, because the hosts of one patch are not independent."""
     found = []
     for name in dict.fromkeys(one.label for one in patches):
         own = [one for one in patches if one.label == name]
         rates = [(one.follows.patch, one.follows.control, one.follows.mates) for one in own]
         means = Follows(*np.mean(rates, axis=0).tolist())
-        ((place, count),) = Counter(one.place for one in own).most_common(1)
-        # Shares, not yes or no: Wilson's interval is wide enough for them, and never empty.
+        ((position, count),) = Counter(one.position for one in own).most_common(1)
+        # For shares instead of yes or no, Wilson's interval is wide enough, and never empty.
         interval = wilson(means.patch * len(own), len(own))
-        found.append(DonorClass(name, len(own), means, *interval, place, count))
+        found.append(DonorClass(name, len(own), means, *interval, position, count))
     return tuple(found)
 
 
 def _overall(
     labels: NDArray[np.int64], rates: Sequence[Follows], seed: int
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Means over classes of follow rate, control and lift, resampled by donor."""
+    """Means over classes of follow rate, control and lift, with a bootstrap over donors."""
 
     def estimate(values: list[float]) -> Estimate:
         one = np.array(values)
@@ -242,7 +251,9 @@ def _overall(
     )
 
 
-def _places(salient: Sequence[Region], patches: Sequence[Patch]) -> tuple[tuple[float, ...], ...]:
+def _positions(
+    salient: Sequence[Region], patches: Sequence[Patch]
+) -> tuple[tuple[float, ...], ...]:
     covered = [
         one.follows.patch * touched(region) for region, one in zip(salient, patches, strict=True)
     ]
@@ -256,7 +267,7 @@ def _winners(
     patches: Sequence[Patch],
     followed: NDArray[np.bool_],
 ) -> tuple[Winner, ...]:
-    """Those that do most beyond any paste, a few of each class."""
+    """The patches with the largest lift, a few of each class."""
     shown: list[Winner] = []
     of_class: Counter[str] = Counter()
     order = sorted(
@@ -268,12 +279,12 @@ def _winners(
             continue
         of_class[one.label] += 1
         donor = images.pixels(int(plan.donors[at]))
-        led = plan.host[(plan.donor == at) & followed]
-        host = int(led[len(shown) % len(led)])  # not the same one for all
+        following = plan.host[(plan.donor == at) & followed]
+        host = int(following[len(shown) % len(following)])  # not the same one for all
         before = images.classes[images.required_labels()[host]]
         seen = (
             outlined(donor, region, f"{one.image}: '{one.label}'"),
-            cut_out(donor, region, one.place),
+            cut_out(donor, region, one.position),
             pasted(
                 paste(images.pixels(host), donor, region),
                 f"{images.identity(host)}: was '{before}', now '{one.label}'",

@@ -38,7 +38,7 @@ class SimilarityMeasure(Measure):
             {"": load_projection(run), "features_": load_model(run)},
             evaluation.train,
             space="features",
-            images=self.images,
+            num_images=self.images,
             seed=self.seed,
             views=RunFolder(run).recipe,
             console=evaluation.console,

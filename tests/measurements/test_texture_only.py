@@ -9,14 +9,9 @@ from torch import Tensor
 from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.data.source import ImageSource
-from unshortcut.measurements.texture_only import TextureOnly
-from unshortcut.measurements.texture_only.accuracy import (
-    TextureOnlyResult,
-    solved_by_texture,
-    texture_of,
-    tiles_of,
-)
+from unshortcut.measurements.texture_only import TextureOnly, TextureOnlyResult
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
+from unshortcut.measuring.texture_images import solved_by_texture, texture_of, tiles_of
 
 SIDE = 32
 
@@ -68,7 +63,9 @@ def test_a_model_that_looks_at_color_is_right_on_textures(color: TextureOnlyResu
     assert metrics["texture_solved_classes"].value == 1
     finding = TextureOnly().finding(color)
     assert finding is not None
-    assert finding.text == "is right in 100 % of images of mere texture (chance 33 %)"
+    assert finding.text == (
+        "classifies 100 % of images correctly by their texture alone (chance 33 %)"
+    )
     assert finding.weight == pytest.approx(0.9)
 
 
@@ -76,7 +73,7 @@ def test_a_model_that_looks_at_where_things_are_is_not(place: TextureOnlyResult)
     assert place.plain.value == 1
     assert place.synthesized.value < 0.65 and place.tiled.value < 0.65
     assert place.solved == ()
-    assert [one.n for one in place.classes] == [10, 10, 10]
+    assert [one.num_images for one in place.classes] == [10, 10, 10]
     assert TextureOnly().finding(place) is None
 
 
@@ -131,7 +128,7 @@ def test_examples_are_right_and_results_survive_json(
     assert from_json(TextureOnlyResult, to_json(color)) == color
     assert len(color.examples) == 3
     assert all(one.mark == "good" for example in color.examples for one in example.pictures)
-    assert color.examples[0].pictures[1].caption.startswith(f"decides {color.examples[0].name}, ")
+    assert color.examples[0].pictures[1].caption.startswith(f"{color.examples[0].name} (")
     shown = TextureOnly().exhibits({"color": color, "place": place}, None)
     overall, classes = (one for one in shown if isinstance(one, Plot))
     assert list(overall.figure["data"][0]["y"]) == [1.0, 1.0, 1.0]
@@ -142,4 +139,4 @@ def test_examples_are_right_and_results_survive_json(
     assert len(table.rows) == 6 and len(table.rows[0]) == len(table.columns)
     notes = [one.text for one in shown if isinstance(one, Note)]
     assert notes[0].startswith("color: texture alone solves 3 of 3 classes: ")
-    assert notes[1] == "place: texture alone solves none of 3 classes."
+    assert notes[1] == "place: texture alone solves 0 of 3 classes."

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, to_json
-from unshortcut.measurements.neighbors import (
+from unshortcut.measurements.nearest_neighbors import (
     NEIGHBORS,
     Neighbors,
     NeighborsResult,
@@ -52,8 +52,8 @@ def measured(features: Any, labeled: bool = True) -> NeighborsResult:
 
 def test_neighbors_of_many_images_are_scikit_learns() -> None:
     values = np.random.default_rng(0).normal(size=(600, 8)).astype(np.float32)
-    judge = NearestNeighbors(n_neighbors=NEIGHBORS + 1, metric="cosine").fit(values)
-    expected = judge.kneighbors(values, return_distance=False)[:, 1:]
+    peer = NearestNeighbors(n_neighbors=NEIGHBORS + 1, metric="cosine").fit(values)
+    expected = peer.kneighbors(values, return_distance=False)[:, 1:]
     np.testing.assert_array_equal(neighbor_rows(values), expected)
 
 
@@ -72,7 +72,7 @@ def test_agreement_and_chance_are_those_of_counting() -> None:
 
 def test_a_model_of_colors_finds_images_of_the_same_color() -> None:
     result = measured(color)
-    assert result.images == 30 and result.agreement is not None
+    assert result.num_images == 30 and result.agreement is not None
     assert result.agreement.share.value == 1
     metric = Neighbors().metrics(result, None)["neighbor_agreement"]
     assert metric.value == 1 and metric.note == "31 % by chance"  # 9 of the 29 others
@@ -127,7 +127,7 @@ def test_models_that_were_asked_about_other_images_share_only_the_common_ones() 
     assert isinstance(sheet, Pictures)
     assert [title for title, _ in sheet.rows] == [query.identity for query in part.queries]
     nothing = Neighbors().exhibits({"a": replace(one, queries=one.queries[:2]), "b": part}, None)
-    assert isinstance(nothing[-1], Note) and "no images to show in common" in nothing[-1].text
+    assert isinstance(nothing[-1], Note) and "share no images to show" in nothing[-1].text
 
 
 def test_a_result_is_read_back_as_it_was() -> None:

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, to_json
-from unshortcut.measurements.similarity import PairsResult, Similarity, pairs_result
+from unshortcut.measurements.pair_similarity import PairsResult, Similarity, pairs_result
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Plot, Table
-from unshortcut.measuring.similarities import KINDS, pair_similarities
+from unshortcut.measuring.pairs import KINDS
+from unshortcut.measuring.similarities import pair_similarities
 
 SIDE = 32
 
@@ -75,7 +76,7 @@ def test_cosines_are_those_of_the_command_in_the_space_of_features() -> None:
     for kind in KINDS:
         assert result.kinds[kind].mean.value == pytest.approx(expected[kind].mean())
         assert sum(result.kinds[kind].distribution.histogram) == 12
-    assert told[-1] == (12, 12) and result.images == 12
+    assert told[-1] == (12, 12) and result.num_images == 12
 
 
 def test_one_image_has_no_pairs() -> None:
@@ -103,8 +104,14 @@ def test_the_page_shows_a_panel_a_kind_and_a_line_a_model() -> None:
 @pytest.mark.parametrize(
     ("patch", "text"),
     [
-        (0.83, "finds an image's shuffled patches 83 % as alike as another view of it"),
-        (1.5, "finds an image's shuffled patches more alike than another view of it"),
+        (
+            0.83,
+            "finds an image's shuffled patches 83 % as similar to the image as another view of it",
+        ),
+        (
+            1.5,
+            "finds an image's shuffled patches more similar to the image than another view of it",
+        ),
         (0.2, None),
     ],
 )

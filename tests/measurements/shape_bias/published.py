@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.errors import UsageError
-from unshortcut.measuring.shape_bias import ShapeBias, shape_bias
+from unshortcut.measuring.shape_bias import CueCounts, shape_bias
 
 COLUMNS = ("object_response", "category", "imagename")
 
@@ -32,7 +32,7 @@ class Decisions:
     textures: NDArray[np.int64]
     """(N,) likewise."""
 
-    def shape_bias(self) -> ShapeBias:
+    def shape_bias(self) -> CueCounts:
         """Counts over all trials whose cues conflict."""
         return shape_bias(self.decided, self.shapes, self.textures)
 

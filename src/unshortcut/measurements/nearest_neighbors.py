@@ -1,4 +1,4 @@
-"""The images that a model finds most alike, and whether they are of one class (LooC, figure 3)."""
+"""Neighbors: the images that a model finds most similar, and whether they have the same class."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from unshortcut.inference.features import Features
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates.estimate import Estimate
-from unshortcut.measuring.exhibits import Exhibit, Note, Picture, Pictures, Plot, picture
-from unshortcut.measuring.nearest import nearest
+from unshortcut.measuring.estimates import Estimate
+from unshortcut.measuring.exhibits import Exhibit, Note, Picture, Plot, picture
+from unshortcut.measuring.nearest import SIDE, nearest
+from unshortcut.measuring.neighbor_sheet import QueryNeighbors, neighbor_pictures
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
@@ -19,47 +20,35 @@ from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
 NEIGHBORS = 5
-"""Of each image."""
+"""Number of neighbors of each image."""
 QUERIES = 8
-"""Images whose neighbors are shown."""
-NOTICED = 0.5
-"""A verdict mentions an agreement below it."""
-SIDE = 96
-"""Of the pictures, at most."""
+"""Number of images whose neighbors are shown."""
+NOTABLE = 0.5
+"""The verdict mentions an agreement below this."""
 _CHUNK = 256
 """Queries that are compared with all images at once; bounds the memory."""
 
 
 @dataclass(frozen=True)
-class Query:
-    """An image and its neighbors."""
-
-    identity: str
-    shown: Picture
-    neighbors: tuple[Picture, ...]
-    """The nearest first."""
-
-
-@dataclass(frozen=True)
 class Agreement:
-    """How often neighbors are of one class."""
+    """How often neighbors have the same class."""
 
     share: Estimate
-    """Of the neighbors of all images, those of the image's own class."""
+    """Share of all images' neighbors that have the class of the image."""
     chance: float
-    """The same share if neighbors were drawn at random."""
+    """The same share for neighbors chosen at random."""
 
 
 @dataclass(frozen=True)
 class NeighborsResult:
-    """The neighbors of a model's images."""
+    """The nearest neighbors that a model finds among the images."""
 
-    images: int
-    """That were searched; each was a query as well."""
+    num_images: int
+    """Images searched, each of which is also a query."""
     agreement: Agreement | None
     """None without labels."""
-    queries: tuple[Query, ...]
-    """Some of the images."""
+    queries: tuple[QueryNeighbors, ...]
+    """Some of the images, to be shown."""
 
 
 class Neighbors(Measurement[NeighborsResult]):
@@ -67,15 +56,15 @@ class Neighbors(Measurement[NeighborsResult]):
 
     name = "neighbors"
     title = "Neighbors"
-    question = "Which images does the model find most alike?"
+    question = "Which images does the model find most similar?"
     definition = (
-        f"For each image the {NEIGHBORS} others whose features have the largest cosine with its "
-        "own. Agreement is the share of these neighbors that are of the image's class, over all "
-        "images; its interval is a bootstrap over images. What the neighbors of an image share "
-        "with it, color, texture, pose or object, is what the representation has kept (Xiao et "
-        "al. 2021, figure 3)."
+        f"The neighbors of an image are the {NEIGHBORS} other images whose features have the "
+        "largest cosine similarity with its own. Agreement is the share of all images' neighbors "
+        "that have the class of the image; its interval is a bootstrap over images. What an image "
+        "and its neighbors have in common, e.g. color, texture, pose or object, is what the "
+        "representation has kept (Xiao et al. 2021, figure 3)."
     )
-    place = 120
+    order = 120
     gives = ("neighbor_agreement",)
     result = NeighborsResult
 
@@ -83,7 +72,7 @@ class Neighbors(Measurement[NeighborsResult]):
         images = subject.unlabeled()
         if len(images) <= NEIGHBORS:
             raise NotApplicable(
-                f"{NEIGHBORS} neighbors need at least {NEIGHBORS + 1} images; the data have "
+                f"{NEIGHBORS} neighbors need at least {NEIGHBORS + 1} images; the data has "
                 f"{len(images)}"
             )
         features = subject.features(images, on_progress=on_progress)
@@ -112,9 +101,9 @@ class Neighbors(Measurement[NeighborsResult]):
     def exhibits(
         self, results: Mapping[str, NeighborsResult], baseline: NeighborsResult | None
     ) -> Sequence[Exhibit]:
-        images = max(result.images for result in results.values())
+        num_images = max(result.num_images for result in results.values())
         shown: list[Exhibit] = [
-            Note(f"Neighbors are looked for among {images} images, each of which is a query.")
+            Note(f"Neighbors are searched among {num_images} images, each of which is a query.")
         ]
         found = {
             name: result.agreement
@@ -123,10 +112,13 @@ class Neighbors(Measurement[NeighborsResult]):
         }
         if found:
             shown.append(_bars(found))
-        return [*shown, _sheet(results)]
+        sheet = neighbor_pictures({name: result.queries for name, result in results.items()})
+        if sheet.rows:
+            return [*shown, sheet]
+        return [*shown, Note("The models know different classes and share no images to show.")]
 
     def finding(self, result: NeighborsResult) -> Finding | None:
-        if result.agreement is None or not result.agreement.share.high < NOTICED:
+        if result.agreement is None or not result.agreement.share.high < NOTABLE:
             return None
         other = 1 - result.agreement.share.value
         text = f"finds {percent(other)} of an image's nearest neighbors in other classes"
@@ -147,9 +139,9 @@ def neighbor_rows(features: NDArray[np.float32]) -> NDArray[np.int64]:
 def agreement(
     near: NDArray[np.int64], labels: NDArray[np.int64] | None, seed: int = 0
 ) -> Agreement | None:
-    """How often the neighbors (N, K) of things with labels (N,) have their label.
+    """How often the neighbors (N, K) of images with labels (N,) have the label of the image.
 
-    The interval is a bootstrap over images, because an image's neighbors are not independent.
+    The interval is a bootstrap over images, because the neighbors of an image are not independent.
     """
     if labels is None:
         return None
@@ -159,18 +151,18 @@ def agreement(
     return Agreement(Estimate.mean_share(same, seed=seed), chance)
 
 
-def _query(images: Prepared, row: int, near: NDArray[np.int64]) -> Query:
-    def shown(place: int, mark: str = "") -> Picture:
-        name = "" if images.labels is None else images.classes[images.labels[place]]
-        return picture(images.pixels(place), name, mark, side=SIDE)
+def _query(images: Prepared, row: int, near: NDArray[np.int64]) -> QueryNeighbors:
+    def shown(index: int, mark: str = "") -> Picture:
+        name = "" if images.labels is None else images.classes[images.labels[index]]
+        return picture(images.pixels(index), name, mark, side=SIDE)
 
-    def mark(place: int) -> str:
+    def mark(index: int) -> str:
         if images.labels is None:
             return ""
-        return "good" if images.labels[place] == images.labels[row] else "bad"
+        return "good" if images.labels[index] == images.labels[row] else "bad"
 
-    found = tuple(shown(place, mark(place)) for place in near[row].tolist())
-    return Query(images.identity(row), shown(row), found)
+    found = tuple(shown(index, mark(index)) for index in near[row].tolist())
+    return QueryNeighbors(images.identity(row), shown(row), found)
 
 
 def _bars(found: Mapping[str, Agreement]) -> Plot:
@@ -178,28 +170,8 @@ def _bars(found: Mapping[str, Agreement]) -> Plot:
     chance = next(iter(found.values())).chance
     return Plot(
         "Neighbors of the same class",
-        bars(["all images"], series, "share of neighbors", level=("chance", chance)),
-        f"The share of the {NEIGHBORS} nearest neighbors that are of the image's class; 95 % "
+        bars(["all images"], series, "share of neighbors", levels={"chance": chance}),
+        f"Share of the {NEIGHBORS} nearest neighbors that have the class of the image, with 95 % "
         "intervals.",
         height=300,
-    )
-
-
-def _sheet(results: Mapping[str, NeighborsResult]) -> Exhibit:
-    """A row a query; in it the query, then its neighbors by each model."""
-    asked = [{query.identity: query for query in result.queries} for result in results.values()]
-    rows = tuple(
-        (identity, (first.shown, *(one for own in asked for one in own[identity].neighbors)))
-        for identity, first in asked[0].items()
-        if all(identity in own for own in asked)
-    )
-    if not rows:
-        return Note("The models can name different classes, and have no images to show in common.")
-    titles = [f"{name}: {rank}" for name in results for rank in range(1, NEIGHBORS + 1)]
-    labeled = any(result.agreement is not None for result in results.values())
-    return Pictures(
-        "Nearest neighbors",
-        rows,
-        ("query", *titles),
-        "The nearest first." + (" Frames say whether the class is the query's." * labeled),
     )

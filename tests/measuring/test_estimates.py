@@ -1,10 +1,10 @@
-"""Figures with their intervals, against scipy and the normal law."""
+"""Estimates and their intervals, against scipy, the normal law and published numbers."""
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measuring.estimates import Estimate, difference, mean_estimate
 
 
 def test_a_share_has_wilsons_interval() -> None:
@@ -43,3 +43,19 @@ def test_equal_shares_leave_an_interval_all_the_same() -> None:
     assert found.low == pytest.approx(28 / (28 + 1.959964**2), abs=1e-6)  # Wilson's, all of n
     mixed = np.array([0.0, 1.0] * 20)
     assert Estimate.mean_share(mixed) == Estimate.mean(mixed)
+
+
+def test_the_difference_of_shares_is_newcombes() -> None:
+    found = difference(Estimate.counted(56, 70), Estimate.counted(48, 80))
+    # Newcombe (1998), table II, contrast a, method 10.
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+def test_independent_means_are_narrower_than_those_that_err_together() -> None:
+    parts = [Estimate(0.5, 0.4, 0.7)] * 4
+    apart, together = (
+        mean_estimate(parts, independent=True),
+        mean_estimate(parts, independent=False),
+    )
+    assert (apart.value, apart.low, apart.high) == pytest.approx((0.5, 0.45, 0.6))
+    assert (together.value, together.low, together.high) == pytest.approx((0.5, 0.4, 0.7))

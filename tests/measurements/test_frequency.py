@@ -10,9 +10,13 @@ from torch import Tensor
 from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, plain_values, to_json
 from unshortcut.data.source import ImageSource
-from unshortcut.measurements.frequency import Frequency
-from unshortcut.measurements.frequency.response import FrequencyResult, Pass, crossing
-from unshortcut.measuring.estimates.estimate import Estimate
+from unshortcut.measurements.frequency import (
+    Frequency,
+    FrequencyCurve,
+    FrequencyResult,
+    crossing,
+)
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Pictures, Plot, Table
 
 SIDE = 32
@@ -68,7 +72,7 @@ def values(result: FrequencyResult, kept: str, shape: str = "square") -> list[fl
 def test_a_model_that_looks_at_the_mean_is_right_at_every_low_pass_and_no_high_pass(
     coarse: FrequencyResult,
 ) -> None:
-    assert coarse.clean.value == 1 and coarse.n == 24 and coarse.size == SIDE
+    assert coarse.clean.value == 1 and coarse.num_images == 24 and coarse.size == SIDE
     assert coarse.sides == (1, 2, 4, 8, 12, 16, 24, 32)
     for shape in ("square", "round"):
         assert values(coarse, "low", shape) == [1.0] * 8
@@ -87,7 +91,7 @@ def test_a_model_that_looks_at_the_finest_stripes_needs_them_and_no_more(
     assert fine.half_r > 0.5
     finding = Frequency().finding(fine)
     assert finding is not None and finding.text.startswith(
-        ("needs high frequencies", "is right in 100 % of images that have lost")
+        ("depends on high frequencies", "has an accuracy of 100 % on images without")
     )
 
 
@@ -102,22 +106,22 @@ def test_findings_name_the_end_that_matters_more() -> None:
         def ends(value: float) -> Estimate:
             return Estimate(value, value - 0.03, value + 0.03)
 
-        passes = (
-            Pass("low", "square", (ends(low),), ()),
-            Pass("high", "square", (ends(high),), ()),
+        curves = (
+            FrequencyCurve("low", "square", (ends(low),), ()),
+            FrequencyCurve("high", "square", (ends(high),), ()),
         )
-        return FrequencyResult(200, 200, 64, 0.1, ends(clean), (0.25,), (16,), passes)
+        return FrequencyResult(200, 200, 64, 0.1, ends(clean), (0.25,), (16,), curves)
 
-    told = Frequency().finding(result(low=0.3, high=0.2))
-    assert told is not None
+    found = Frequency().finding(result(low=0.3, high=0.2))
+    assert found is not None
     assert (
-        told.text
-        == "needs high frequencies: is right in 30 % of images without them, 90 % with them"
+        found.text
+        == "depends on high frequencies: its accuracy falls from 90 % to 30 % without them"
     )
-    assert told.weight == pytest.approx(0.7 * 0.75)
-    told = Frequency().finding(result(low=0.8, high=0.61))
-    assert told is not None
-    assert told.text.startswith("is right in 61 % of images that have lost the lowest quarter")
+    assert found.weight == pytest.approx(0.7 * 0.75)
+    found = Frequency().finding(result(low=0.8, high=0.61))
+    assert found is not None
+    assert found.text.startswith("has an accuracy of 61 % on images without the lowest quarter")
     assert Frequency().finding(result(low=0.8, high=0.2)) is None
     assert Frequency().finding(result(low=0.1, high=0.1, clean=0.11)) is None  # knows nothing
 
@@ -137,7 +141,7 @@ def test_models_are_shown_beside_each_other_and_results_survive_json(
     fine: FrequencyResult, coarse: FrequencyResult
 ) -> None:
     assert from_json(FrequencyResult, to_json(fine)) == fine
-    assert plain_values(fine)["passes"][0]["accuracy"][-1]["value"] == 1
+    assert plain_values(fine)["curves"][0]["accuracy"][-1]["value"] == 1
     shown = Frequency().exhibits({"fine": fine, "coarse": coarse}, None)
     plots = [one for one in shown if isinstance(one, Plot)]
     assert [one.title for one in plots] == ["Low-pass", "High-pass"]

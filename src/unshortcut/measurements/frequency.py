@@ -1,0 +1,295 @@
+"""Accuracy on images that have lost their high or their low frequencies."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Literal, get_args
+
+from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
+from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measuring.estimates import Estimate
+from unshortcut.measuring.exhibits import (
+    MODEL,
+    Column,
+    Exhibit,
+    Note,
+    Picture,
+    Pictures,
+    Plot,
+    Table,
+    interval,
+    picture,
+)
+from unshortcut.measuring.plots import Curve, chance_level, curves
+from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
+from unshortcut.measuring.subjects.passes import part_of
+from unshortcut.measuring.subjects.subject import Subject
+from unshortcut.measuring.wording import percent
+from unshortcut.progress import OnProgress
+
+MAX_IMAGES = 200
+"""Each image is seen through every mask."""
+SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
+"""Sides r of the mask, as shares of the side of the image."""
+REPORTED = 1 / 4
+"""The share whose accuracy is a metric: the lowest quarter of frequencies in each direction."""
+
+Kept = Literal["low", "high"]
+KEPT: tuple[Kept, ...] = get_args(Kept)
+_FILTERS = {"low": low_pass, "high": high_pass}
+_LOST: dict[Kept, str] = {"low": "high", "high": "low"}
+_METRICS: dict[Shape, str] = {"square": "{}_pass_accuracy", "round": "{}_pass_round_accuracy"}
+_CAPTIONS: dict[Kept, str] = {
+    "low": "Only the frequencies within the mask are kept, so images are blurred, most of all at "
+    "the left. The curve of a model that needs fine detail rises late.",
+    "high": "Only the frequencies outside the mask are kept, so coarse form and color are lost, "
+    "most of all at the right. The curve of a model that manages with fine detail falls late.",
+}
+
+
+@dataclass(frozen=True)
+class FrequencyCurve:
+    """The accuracy with one kind of mask, for each of its sides."""
+
+    kept: Kept
+    """The frequencies that are kept: those within the mask, or those outside it."""
+    shape: Shape
+    accuracy: tuple[Estimate, ...]
+    examples: tuple[Picture, ...]
+    """One image through each mask, marked by whether the decision is right; squares only."""
+
+
+@dataclass(frozen=True)
+class FrequencyResult:
+    """The accuracy of one model, by the side of the mask."""
+
+    num_images: int
+    total: int
+    """Number of images available."""
+    size: int
+    """Side of the images in pixels."""
+    chance: float
+    clean: Estimate
+    shares: tuple[float, ...]
+    """Sides of the mask, as shares of the side of the image."""
+    sides: tuple[int, ...]
+    """Sides of the mask in coefficients, at least 1."""
+    curves: tuple[FrequencyCurve, ...]
+
+    def curve(self, kept: Kept, shape: Shape = "square") -> FrequencyCurve:
+        return next(one for one in self.curves if (one.kept, one.shape) == (kept, shape))
+
+    def reported(self, kept: Kept, shape: Shape = "square") -> Estimate:
+        """The accuracy with a mask of a quarter of the side."""
+        return self.curve(kept, shape).accuracy[self.shares.index(REPORTED)]
+
+    def retained(self, accuracy: Estimate) -> float:
+        """Which part of the accuracy above chance is left, 0 or more."""
+        known = self.clean.value - self.chance
+        return max(0.0, (accuracy.value - self.chance) / known)
+
+    @property
+    def half_r(self) -> float:
+        """Where the square low-pass is halfway from chance to the accuracy on clean images.
+
+        A share of the side of the image; NaN if that accuracy is no better than chance.
+        """
+        if self.clean.value <= self.chance:
+            return math.nan
+        accuracy = [one.value for one in self.curve("low").accuracy]
+        return crossing(self.shares, accuracy, (self.chance + self.clean.value) / 2)
+
+
+class Frequency(Measurement[FrequencyResult]):
+    """Low-pass and high-pass filtering with square and round masks of many sizes."""
+
+    name = "frequency"
+    title = "Frequencies"
+    question = "Does the model need the fine detail of an image, or its coarse form?"
+    definition = (
+        "Accuracy on images that keep only some of their frequencies. The discrete Fourier "
+        "transform of each channel is masked around zero frequency, by a square of r × r "
+        "coefficients or by a circle of diameter r. A low-pass filter keeps what is within the "
+        "mask and removes fine detail; a high-pass filter keeps the rest, on mid-gray, and removes "
+        "brightness, color and coarse form. r is given as a share of the side of the image: at "
+        "25 % the mask contains the lowest quarter of the frequencies in each direction. Square "
+        "masks are those of figure 2.8 of the dissertation on suppressing texture, round ones "
+        "those of Wang et al. 2020, where r is the radius. Intervals are Wilson's, 95 %."
+    )
+    order = 60
+    gives = (
+        "low_pass_accuracy",
+        "low_pass_round_accuracy",
+        "high_pass_accuracy",
+        "high_pass_round_accuracy",
+        "frequency_half_r",
+    )
+    result = FrequencyResult
+
+    def measure(self, subject: Subject, on_progress: OnProgress) -> FrequencyResult:
+        return frequency_response(subject, subject.labeled(MAX_IMAGES), on_progress)
+
+    def metrics(
+        self, result: FrequencyResult, baseline: FrequencyResult | None
+    ) -> dict[str, Metric]:
+        metrics = {}
+        for kept in KEPT:
+            for shape, name in _METRICS.items():
+                metrics[name.format(kept)] = Metric.of(
+                    f"Accuracy without {_LOST[kept]} frequencies, {shape} mask",
+                    result.reported(kept, shape),
+                    better="higher" if kept == "low" else None,
+                    headline=shape == "square",
+                    note="the side of the mask is a quarter of the side of the image",
+                )
+        metrics["frequency_half_r"] = Metric(
+            "Side of the mask at half the accuracy",
+            result.half_r,
+            better="lower",
+            headline=False,
+            note="halfway from chance to the accuracy on clean images; square low-pass",
+        )
+        return metrics
+
+    def exhibits(
+        self, results: Mapping[str, FrequencyResult], baseline: FrequencyResult | None
+    ) -> Sequence[Exhibit]:
+        levels = chance_level(result.chance for result in results.values())
+        for name, result in results.items():
+            levels["clean images" if len(results) == 1 else f"{name}, clean images"] = (
+                result.clean.value
+            )
+        title = "side r of the mask, as a share of the side of the image"
+        plots = [
+            Plot(
+                f"{kept.capitalize()}-pass",
+                curves(_lines(results, kept), title, "accuracy", levels=levels, x_shares=True),
+                _CAPTIONS[kept],
+            )
+            for kept in KEPT
+        ]
+        one = next(iter(results.values()))
+        masks = len(one.curves) * len(one.sides)
+        note = f"{one.num_images} of {one.total} images, each seen through {masks} masks."
+        return [*plots, _examples(results), _table(results), Note(note)]
+
+    def finding(self, result: FrequencyResult) -> Finding | None:
+        clean, chance = result.clean, result.chance
+        if not clean.low > chance:
+            return None
+        low, high = result.reported("low"), result.reported("high")
+        lost, left = 1 - result.retained(low), result.retained(high)
+        if lost >= max(left, 0.5) and low.high < clean.value:
+            text = (
+                f"depends on high frequencies: its accuracy falls from {percent(clean.value)} to "
+                f"{percent(low.value)} without them"
+            )
+            return Finding(text, 0.7 * min(lost, 1.0))
+        if left >= 0.5 and high.low > chance:
+            text = (
+                f"has an accuracy of {percent(high.value)} on images without the lowest quarter of "
+                f"their frequencies (chance {percent(chance)})"
+            )
+            return Finding(text, 0.5 * min(left, 1.0))
+        return None
+
+
+def crossing(x: Sequence[float], y: Sequence[float], level: float) -> float:
+    """The smallest x at which the line through the points (x, y) reaches a level, or NaN."""
+    if y[0] >= level:
+        return x[0]
+    for i in range(1, len(x)):
+        if y[i] >= level:
+            return x[i - 1] + (level - y[i - 1]) / (y[i] - y[i - 1]) * (x[i] - x[i - 1])
+    return math.nan
+
+
+def frequency_response(
+    subject: Subject, images: Prepared, on_progress: OnProgress
+) -> FrequencyResult:
+    """Classify labeled images through every mask."""
+    labels = images.required_labels()
+    size = images.pixels(0).shape[0]
+    sides = tuple(max(1, round(share * size)) for share in SHARES)
+    right = subject.probabilities(images).argmax(axis=1) == labels
+    example = int(right.argmax())  # the first image that is classified correctly, if any
+    kinds = [(kept, shape) for shape in SHAPES for kept in KEPT]
+    found = []
+    for index, (kept, shape) in enumerate(kinds):
+        accuracy: list[Estimate] = []
+        examples: list[Picture] = []
+        for number, r in enumerate(sides, start=index * len(sides)):
+            progress = part_of(on_progress, number, len(kinds) * len(sides))
+            transform = _masked(kept, r, shape)
+            decided = subject.probabilities(images, transform, progress).argmax(axis=1)
+            accuracy.append(Estimate.share(decided == labels))
+            if shape == "square":
+                pixels = transform(images.pixels(example), example)
+                mark = "good" if decided[example] == labels[example] else "bad"
+                caption = images.classes[decided[example]]
+                examples.append(picture(pixels, caption, mark, side=112))
+        found.append(FrequencyCurve(kept, shape, tuple(accuracy), tuple(examples)))
+    return FrequencyResult(
+        num_images=len(images),
+        total=images.total,
+        size=size,
+        chance=1 / len(images.classes),
+        clean=Estimate.share(right),
+        shares=SHARES,
+        sides=sides,
+        curves=tuple(found),
+    )
+
+
+def _masked(kept: Kept, r: int, shape: Shape) -> Transform:
+    def transform(pixels: Pixels, position: int) -> Pixels:
+        return _FILTERS[kept](pixels, r, shape)
+
+    return transform
+
+
+def _lines(results: Mapping[str, FrequencyResult], kept: Kept) -> dict[str, Curve]:
+    return {
+        f"{name}, {shape}": Curve.of(
+            result.shares,
+            result.curve(kept, shape).accuracy,
+            dash="dash" if shape == "round" else None,
+            model=name,
+        )
+        for name, result in results.items()
+        for shape in SHAPES
+    }
+
+
+def _examples(results: Mapping[str, FrequencyResult]) -> Pictures:
+    rows = tuple(
+        (f"{kept}-pass" if len(results) == 1 else f"{name}: {kept}-pass", curve.examples)
+        for name, result in results.items()
+        for kept, curve in ((kept, result.curve(kept)) for kept in KEPT)
+    )
+    return Pictures(
+        "What the model sees",
+        rows,
+        tuple(f"r = {100 * share:.3g} %" for share in next(iter(results.values())).shares),
+        "One image through each square mask, with the predicted class. The frame shows whether it "
+        "is correct.",
+    )
+
+
+def _table(results: Mapping[str, FrequencyResult]) -> Table:
+    columns = (
+        MODEL,
+        Column("Kept"),
+        Column("Mask"),
+        Column("r", percent=True, tip="side of the mask as a share of the side of the image"),
+        Column("Coefficients", tip="side of the mask in coefficients of the transform"),
+        Column("Accuracy", percent=True),
+        *interval("accuracy", percent=True),
+    )
+    rows = [
+        (name, f"{one.kept} frequencies", one.shape, share, side, *astuple(accuracy))
+        for name, result in results.items()
+        for one in result.curves
+        for share, side, accuracy in zip(result.shares, result.sides, one.accuracy, strict=True)
+    ]
+    return Table("All masks", columns, rows, folded=True)

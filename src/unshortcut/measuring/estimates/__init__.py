@@ -1,1 +1,0 @@
-"""Estimates with their intervals."""
