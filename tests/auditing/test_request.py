@@ -130,7 +130,7 @@ report = unshortcut.audit(
     load_model("timm:resnet10t@random", size=32),
     Shapes("test", size=32, count=40),
     train=Shapes("train", size=32, count=40),
-    only=["confidence", "frequency", "neighbors"],
+    only=["confidence", "frequency", "neighbors", "similarity"],
     console=Console(quiet=True),
 )
 assert {one["timm:resnet10t"].status for one in report.findings.entries.values()} == {"done"}

@@ -11,6 +11,9 @@ from torch import Tensor
 from unshortcut.arrays import ImageArray
 from unshortcut.views.evaluation import EvaluationView
 
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
 
 class Preprocessing(BaseModel):
     """Input size, center crop and normalization of a model."""
@@ -21,8 +24,8 @@ class Preprocessing(BaseModel):
     """Side of the square image that the model takes, in pixels."""
     crop_share: float = 0.875
     """Side of the center crop divided by the shorter side of the resized image."""
-    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-    std: tuple[float, float, float] = (0.229, 0.224, 0.225)
+    mean: tuple[float, float, float] = IMAGENET_MEAN
+    std: tuple[float, float, float] = IMAGENET_STD
 
     @property
     def view(self) -> EvaluationView:

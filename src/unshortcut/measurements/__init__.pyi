@@ -7,9 +7,9 @@ from .invariance import Invariance as Invariance
 from .measurement import Finding as Finding
 from .measurement import Measurement as Measurement
 from .measurement import Metric as Metric
-from .neighbors import Neighbors as Neighbors
+from .nearest_neighbors import Neighbors as Neighbors
+from .pair_similarity import Similarity as Similarity
 from .saliency import Saliency as Saliency
-from .shape_bias import ConflictingCues as ConflictingCues
-from .similarity import Similarity as Similarity
+from .shape_bias import ShapeBias as ShapeBias
 from .texture_only import TextureOnly as TextureOnly
 from .transplant import Transplant as Transplant

@@ -22,10 +22,9 @@ from unshortcut.measuring.exhibits import (
 )
 from unshortcut.measuring.plots import Curve, chance_level, curves
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
-from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, part_of
 
 MAX_IMAGES = 200
 """Each image is seen through every mask."""

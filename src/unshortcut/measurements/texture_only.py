@@ -22,11 +22,10 @@ from unshortcut.measuring.exhibits import (
 )
 from unshortcut.measuring.plots import Bars, bars, chance_level
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
-from unshortcut.measuring.subjects.passes import part_of
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.texture_images import solved_by_texture, texture_of, tiles_of
 from unshortcut.measuring.wording import percent, some
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, part_of
 from unshortcut.randomness import generator
 
 MAX_IMAGES = 300

@@ -1,5 +1,5 @@
 from .errors import NotApplicable as NotApplicable
-from .estimates.estimate import Estimate as Estimate
+from .estimates import Estimate as Estimate
 from .exhibits import Note as Note
 from .exhibits import Pictures as Pictures
 from .exhibits import Plot as Plot

@@ -24,12 +24,13 @@ from unshortcut.measuring.plots import write_html
 from unshortcut.measuring.subjects.models import by_name
 from unshortcut.models.load import LoadedModel, ModelLike, load_model
 from unshortcut.progress import OnProgress, bar
+from unshortcut.recipes.views import ViewSettings, read_views
 from unshortcut.result import public_name
+from unshortcut.training.folder import RunFolder
 from unshortcut.views.plan import ViewPlan
 
-if TYPE_CHECKING:  # these import Lightning, which an audit does not need
+if TYPE_CHECKING:  # imports Lightning, which an audit does not need
     from unshortcut.recipes.load import AnyRecipe
-    from unshortcut.recipes.schema import ViewSettings
 
 Space = Literal["features", "embedding"]
 """The output of the encoder, or that of encoder and projection head (runs only)."""
@@ -64,9 +65,7 @@ def pair_similarities(
     The images and their views depend on `seed` alone, not on `batch_size` or `threads`.
     """
     if augmentations is None:
-        from unshortcut.recipes.load import load_recipe
-
-        augmentations = views_at(load_recipe(MOCO_V2).views, model.preprocessing.size).augmentations
+        augmentations = views_at(read_views(MOCO_V2), model.preprocessing.size).augmentations
     plan = ViewPlan(pair_transforms(pairs, patch), augmentations)
     sampling = Sampling(source, count, seed, batch_size, threads)
     return compare([model], pairs, sampling.batches(plan, on_progress))[0]
@@ -126,8 +125,6 @@ def similarity(
             models are runs that share their augmentations, otherwise MoCo-v2's.
         size, mean, std: preprocessing of models that are not runs and have no model card.
     """
-    from unshortcut.training.projection import is_run, load_projection
-
     named = dict(models) if isinstance(models, Mapping) else by_name(models)
     if not named:
         raise UsageError("similarity needs at least one model")
@@ -142,6 +139,8 @@ def similarity(
         if isinstance(spec, LoadedModel):
             return spec
         if chosen == "embedding":
+            from unshortcut.training.projection import load_projection  # imports Lightning
+
             return load_projection(spec)
         return load_model(spec) if is_run(spec) else load_model(spec, size=size, mean=mean, std=std)
 
@@ -167,7 +166,7 @@ def similarity(
     return SimilarityResult(chosen, recipe_name, distributions)
 
 
-def views_at(views: "ViewSettings", size: int) -> "ViewSettings":
+def views_at(views: ViewSettings, size: int) -> ViewSettings:
     """The views of a recipe at another size."""
 
     def resized(value: Any) -> Any:
@@ -183,21 +182,23 @@ def views_at(views: "ViewSettings", size: int) -> "ViewSettings":
     return type(views).model_validate(resized(views.model_dump(mode="json")))
 
 
-def _choose_views(recipe: "AnyRecipe | None", runs: Sequence[ModelLike]) -> "tuple[str, ViewSettings]":
+def _choose_views(
+    recipe: "AnyRecipe | None", runs: Sequence[ModelLike]
+) -> tuple[str, ViewSettings]:
     """The name of the recipe whose views are made, and its settings."""
-    from unshortcut.recipes.load import load_recipe
-    from unshortcut.training.folder import RunFolder
-
+    if isinstance(recipe, str | Path):
+        return public_name(str(recipe)), read_views(recipe)
     if recipe is not None:
-        named = isinstance(recipe, str | Path)
-        return public_name(str(recipe)) if named else "a recipe's", load_recipe(recipe).views
-    trained = [load_recipe(RunFolder(Path(str(run))).recipe).views for run in runs]
+        from unshortcut.recipes.load import load_recipe
+
+        return "a recipe's", load_recipe(recipe).views
+    trained = [read_views(RunFolder(Path(str(run))).recipe) for run in runs]
     if trained and all(_pipelines(one) == _pipelines(trained[0]) for one in trained):
         return AS_TRAINED, trained[0]
-    return MOCO_V2, load_recipe(MOCO_V2).views
+    return MOCO_V2, read_views(MOCO_V2)
 
 
-def _pipelines(views: "ViewSettings") -> tuple[Any, Any]:
+def _pipelines(views: ViewSettings) -> tuple[Any, Any]:
     """The augmentations of a run, which may equal those of a run with another input size."""
     sized = views_at(views, 224)
     return sized.augmentations, sized.overrides

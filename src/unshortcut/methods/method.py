@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from unshortcut.distributed import rank
+from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.methods.optimization import (
     OptimizerSettings,
     ScheduleSettings,
@@ -23,9 +24,6 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
 from unshortcut.views.transform import ViewTransform
-
-IMAGENET_MEAN = (0.485, 0.456, 0.406)
-IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True)

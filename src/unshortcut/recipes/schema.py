@@ -1,22 +1,15 @@
 """The schema of a recipe: all settings of a run in one validated document."""
 
-from dataclasses import fields
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from unshortcut.augmentations.augmentation import AUGMENTATIONS, AnyAugmentation
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD, AnyMethod, TrainingContext
+from unshortcut.methods.method import AnyMethod, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.models.encoder import EncoderSettings
+from unshortcut.recipes.views import Strict, ViewSettings
 from unshortcut.views.plan import ViewPlan
-
-
-class Strict(BaseModel):
-    """Settings in which a misspelled key is an error."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class DataSettings(Strict):
@@ -30,48 +23,6 @@ class DataSettings(Strict):
     """Images per optimizer step, over all devices and accumulated batches."""
     workers: int | None = Field(None, ge=0)
     """Worker processes that make views; by default chosen by the number of cores."""
-
-
-class ViewSettings(Strict):
-    """How views are made for training, and how images are prepared for evaluation."""
-
-    size: int = Field(224, ge=8)
-    """Side of a view in pixels; the default of every augmentation that has a size."""
-    augmentations: list[AnyAugmentation]
-    overrides: dict[str, list[AnyAugmentation]] = {}
-    """Other augmentations for single views, by the name of the view."""
-    mean: tuple[float, float, float] = IMAGENET_MEAN
-    std: tuple[float, float, float] = IMAGENET_STD
-    crop_share: float = Field(0.875, gt=0, le=1)
-    """In evaluation, the side of the center crop relative to the resized image's shorter side."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _sizes(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        size = values.get("size", 224)
-        overrides = values.get("overrides") or {}
-        for entries in (values.get("augmentations"), *overrides.values()):
-            _fill_sizes(entries, size)
-        return values
-
-
-def _fill_sizes(entries: Any, size: Any) -> None:
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict):
-            if "size" not in entry and _has_size(entry.get("name")):
-                entry["size"] = size
-            _fill_sizes(entry.get("augmentations"), size)
-
-
-def _has_size(name: Any) -> bool:
-    if not isinstance(name, str):
-        return False
-    try:
-        return any(field.name == "size" for field in fields(AUGMENTATIONS.find(name)))
-    except UsageError:
-        return False  # told when the augmentation is built
 
 
 class TrainingSettings(Strict):
@@ -97,7 +48,7 @@ class PaperRow(Strict):
     """The row of a paper that a recipe reproduces."""
 
     where: str
-    metrics: dict[str, float] = {}
+    metrics: dict[str, float] = Field(default_factory=dict)
 
 
 class Recipe(Strict):

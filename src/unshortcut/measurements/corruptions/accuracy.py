@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.imaging.corruptions import CORRUPTIONS, APPROXIMATE, GROUPS
+from unshortcut.imaging.corruptions import APPROXIMATE, CORRUPTIONS, GROUPS
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.settings import Severities

@@ -134,7 +134,7 @@ def _probe(model: LoadedModel, classifier: Classifier) -> Function:
     features = _with_gradient(model.features)
 
     def centered(images: Tensor) -> Tensor:
-        probabilities = classifier.judge(features(images).flatten(1), None)
+        probabilities = classifier.probabilities(features(images).flatten(1), None)
         known = probabilities.clamp_min(torch.finfo(torch.float64).tiny).log()
         return known - known.mean(dim=1, keepdim=True)
 

@@ -1,0 +1,66 @@
+"""The settings of views: apart from the rest of the schema, because they need no method."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from unshortcut.augmentations.augmentation import AUGMENTATIONS, AnyAugmentation
+from unshortcut.errors import UsageError
+from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
+from unshortcut.parts import build
+from unshortcut.recipes.reading import read_recipe
+
+
+class Strict(BaseModel):
+    """Settings in which a misspelled key is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ViewSettings(Strict):
+    """How views are made for training, and how images are prepared for evaluation."""
+
+    size: int = Field(224, ge=8)
+    """Side of a view in pixels; the default of every augmentation that has a size."""
+    augmentations: list[AnyAugmentation]
+    overrides: dict[str, list[AnyAugmentation]] = {}
+    """Other augmentations for single views, by the name of the view."""
+    mean: tuple[float, float, float] = IMAGENET_MEAN
+    std: tuple[float, float, float] = IMAGENET_STD
+    crop_share: float = Field(0.875, gt=0, le=1)
+    """In evaluation, the side of the center crop relative to the resized image's shorter side."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sizes(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        size = values.get("size", 224)
+        overrides = values.get("overrides") or {}
+        for entries in (values.get("augmentations"), *overrides.values()):
+            _fill_sizes(entries, size)
+        return values
+
+
+def _fill_sizes(entries: Any, size: Any) -> None:
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            if "size" not in entry and _has_size(entry.get("name")):
+                entry["size"] = size
+            _fill_sizes(entry.get("augmentations"), size)
+
+
+def _has_size(name: Any) -> bool:
+    if not isinstance(name, str):
+        return False
+    try:
+        return any(field.name == "size" for field in fields(AUGMENTATIONS.find(name)))
+    except UsageError:
+        return False  # told when the augmentation is built
+
+
+def read_views(recipe: str | Path) -> ViewSettings:
+    """The settings of views of a recipe, by its name or file."""
+    return build(ViewSettings, read_recipe(recipe)["views"], f"recipe '{Path(recipe).name}'")
