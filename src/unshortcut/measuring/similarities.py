@@ -26,7 +26,7 @@ from unshortcut.models.load import LoadedModel, ModelLike, load_model
 from unshortcut.progress import OnProgress, bar
 from unshortcut.recipes.views import ViewSettings, read_views
 from unshortcut.result import public_name
-from unshortcut.training.folder import RunFolder
+from unshortcut.training.folder import RunFolder, is_run
 from unshortcut.views.plan import ViewPlan
 
 if TYPE_CHECKING:  # imports Lightning, which an audit does not need
