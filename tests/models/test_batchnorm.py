@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from unshortcut.models.batchnorm import KeyShuffle, shuffled_order, split_batch_norm
+from unshortcut.models.batchnorm import KeyShuffle, shuffle_order, split_batch_norm
 from unshortcut.models.encoder import Encoder, EncoderSettings
 
 
@@ -51,7 +51,7 @@ def test_split_and_dealt_batch_norm_shares_nothing() -> None:
 
 @pytest.mark.parametrize(("count", "groups"), [(16, 4), (256, 8), (30, 4), (7, 3), (5, 1)])
 def test_dealing_is_a_permutation_that_spreads_groups_evenly(count: int, groups: int) -> None:
-    order = shuffled_order(count, groups, torch.Generator().manual_seed(0))
+    order = shuffle_order(count, groups, torch.Generator().manual_seed(0))
     assert sorted(order.tolist()) == list(range(count))
     if count % (groups * groups) == 0:
         group_of = torch.arange(count) // (count // groups)

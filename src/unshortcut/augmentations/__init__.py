@@ -1,1 +1,1 @@
-"""Augmentations, one per file; `discovery` finds them by name."""
+"""One file an augmentation; a file here is found by being here."""

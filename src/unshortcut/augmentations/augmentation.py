@@ -1,6 +1,6 @@
-"""The base of augmentations, which sample parameters in one step and apply them in another.
+"""What an augmentation is: parameters are drawn in one half and applied in the other.
 
-The two steps are separate because leave-one-out views share sampled parameters between views.
+The two halves are apart because leave-one-out views share a parameter between views.
 """
 
 from abc import ABC, abstractmethod
@@ -15,27 +15,27 @@ from unshortcut.parts import PartOf
 
 
 class Augmentation(ABC):
-    """A class whose fields are its settings (see `parts.settings`), found by its `name`."""
+    """A frozen dataclass whose fields are its settings, found by its `name`."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Any:
-        """Sample parameters for an image of height × width; None leaves the image unchanged."""
+        """Draw parameters for an image of height × width; None means: leave it as it is."""
 
     @abstractmethod
     def apply(self, image: ImageArray, params: Any) -> ImageArray:
-        """Apply sampled parameters to a uint8 (h, w, 3) image without changing the input."""
+        """Apply drawn parameters to a uint8 (h, w, 3) image; never changes its input."""
 
     def output_size(self, params: Any, height: int, width: int) -> tuple[int, int]:
-        """Height and width of the image that `apply` returns."""
+        """Height and width of what `apply` returns."""
         return height, width
 
     def shrink(self, params: Any) -> float:
-        """The factor by which the input of `apply` may be smaller than the full image.
+        """How many times smaller than the full image the input of `apply` may be decoded.
 
-        Only the first augmentation of a pipeline is asked. If it returns more than 1, its `apply`
-        must accept an image that was decoded at a smaller size than `sample` was given.
+        Only asked of the first augmentation of a pipeline; an augmentation that answers more
+        than 1 accepts in `apply` an array that is smaller than the size it was sampled for.
         """
         return 1.0
 
@@ -57,13 +57,13 @@ AnyAugmentation = Annotated[Augmentation, AUGMENTATIONS]
 
 
 def make_augmentation(name: str, settings: dict[str, Any]) -> Augmentation:
-    """An augmentation by name, with validated settings."""
+    """An augmentation by name, its settings validated."""
     made: Augmentation = AUGMENTATIONS.build({"name": name, **settings})
     return made
 
 
 class Pipeline:
-    """Augmentations in order; sampled parameters are a list with one entry per augmentation."""
+    """Augmentations in order; sampled are a list with one entry an augmentation."""
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
         self.augmentations = tuple(augmentations)
@@ -75,24 +75,24 @@ class Pipeline:
         width: int,
         given: Mapping[int, Any] = MappingProxyType({}),
     ) -> list[Any]:
-        """Sample parameters for an image of height × width; `given` replaces some, by index.
+        """Draws for an image of height × width; `given` has those that are not left to chance.
 
-        All are sampled nevertheless, so that `given` has no influence on the other parameters.
+        Given or not, everything is drawn: what is given changes nothing of the other sampled.
         """
         sampled = []
-        for index, augmentation in enumerate(self.augmentations):
+        for place, augmentation in enumerate(self.augmentations):
             params = augmentation.sample(rng, height, width)
-            params = given.get(index, params)
+            params = given.get(place, params)
             height, width = augmentation.output_size(params, height, width)
             sampled.append(params)
         return sampled
 
-    def indices(self, name: str) -> list[int]:
-        """The indices of the augmentations with a name."""
-        return [index for index, one in enumerate(self.augmentations) if one.name == name]
+    def places(self, name: str) -> list[int]:
+        """Where the augmentations of a name stand."""
+        return [place for place, one in enumerate(self.augmentations) if one.name == name]
 
     def shrink(self, sampled: Sequence[Any]) -> float:
-        """The factor by which the image may be decoded smaller than it is, given the parameters."""
+        """How many times smaller than the full image the image may be decoded for these sampled."""
         return self.augmentations[0].shrink(sampled[0]) if self.augmentations else 1.0
 
     def copy(self, sampled: Sequence[Any]) -> str | None:

@@ -1,18 +1,18 @@
 """Alternatives: the first augmentation of a list whose draw says that it is applied."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import AnyAugmentation, Augmentation
-from unshortcut.parts import settings
 
 Choice = tuple[int, Any]
 """Which augmentation, and its parameters."""
 
 
-@settings
+@dataclass(frozen=True)
 class FirstOf(Augmentation):
     """The first that is drawn: diffusion with p 0.5, otherwise blur with p 0.5, and so on.
 

@@ -1,4 +1,4 @@
-"""Any augmentation of this package as a transform of torchvision v2."""
+"""Our augmentations in other people's pipelines: a torchvision-v2 transform around any of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +18,9 @@ from unshortcut.randomness import Key, generator
 class AsTransform(v2.Transform):
     """Applies an augmentation or a pipeline to PIL images and uint8 tensors (..., 3, H, W).
 
-    As in torchvision's own transforms, all images of one call get the same sampled parameters, and
-    other inputs (a label, a name) are returned unchanged. Sampling depends on torch's random state,
-    so seeding torch and its workers has the usual effect; in `keyed` it depends on a key instead.
+    As with torchvision's own transforms, all images of one call get the same draw, and what is no
+    image (a label, a name) passes through. The draw follows torch's random state, so seeding torch
+    and torch's worker seeds work as usual; `keyed` follows a key instead.
 
     >>> crop = AsTransform(make_augmentation("random_resized_crop", {"size": 96}))
     >>> view = v2.Compose([crop, v2.RandomErasing()])(tensor)
@@ -35,7 +35,7 @@ class AsTransform(v2.Transform):
         return self._apply(inputs[0] if len(inputs) == 1 else inputs, generator(seed))
 
     def keyed(self, inputs: Any, *key: Key) -> Any:
-        """Transform with the randomness of a key, e.g. `keyed(image, seed, epoch, index)`."""
+        """The same with the draw of a key, e.g. `transform.keyed(image, seed, epoch, index)`."""
         return self._apply(inputs, generator(*key))
 
     def extra_repr(self) -> str:
@@ -44,19 +44,19 @@ class AsTransform(v2.Transform):
     def _apply(self, inputs: Any, rng: np.random.Generator) -> Any:
         leaves, structure = pytree.tree_flatten(inputs)
         size: tuple[int, int] | None = None
-        params: Any = None
-        for index, leaf in enumerate(leaves):
+        draw: Any = None
+        for place, leaf in enumerate(leaves):
             if not _is_image(leaf):
                 continue
             arrays, back = _to_arrays(leaf)
             if size is None:
                 size = arrays.shape[1], arrays.shape[2]
-                params = self.augmentation.sample(rng, *size)
-                if self.augmentation.copy(params) is not None:
+                draw = self.augmentation.sample(rng, *size)
+                if self.augmentation.copy(draw) is not None:
                     raise ValueError("a copy of a data set can be read in a view plan only")
             elif size != arrays.shape[1:3]:
                 raise ValueError("the images of one call must have one size")
-            leaves[index] = back(np.stack([self.augmentation.apply(a, params) for a in arrays]))
+            leaves[place] = back(np.stack([self.augmentation.apply(a, draw) for a in arrays]))
         return pytree.tree_unflatten(leaves, structure)
 
 
@@ -69,7 +69,7 @@ def _is_image(leaf: Any) -> bool:
 def _to_arrays(
     image: PIL.Image.Image | torch.Tensor,
 ) -> tuple[ImageArray, Callable[[ImageArray], Any]]:
-    """The image as uint8 (n, H, W, 3), and a function that converts such an array back."""
+    """The image as uint8 (n, H, W, 3), and what turns such an array into its kind again."""
     if isinstance(image, PIL.Image.Image):
         return np.array(image.convert("RGB"))[None], lambda out: PIL.Image.fromarray(out[0])
     if image.dtype != torch.uint8 or image.ndim < 3 or image.shape[-3] != 3:

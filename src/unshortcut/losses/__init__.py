@@ -1,1 +1,1 @@
-"""Losses: pure functions of similarities, one per file; `discovery` finds them by name."""
+"""Pure functions from similarities or predictions to a loss: no modules, no state, no ranks."""

@@ -1,1 +1,1 @@
-"""Methods of self-supervised learning, one per file; `discovery` finds them by name."""
+"""One file a method; a file here is found by being here."""

@@ -92,9 +92,9 @@ class CMC(Method):
         index = image_indices(batch)
         lightness, color = self.embed_parts(batch.views["query"])  # (N, D) each
         of_lightness, of_color = (cast(MemoryBank, bank) for bank in self.banks)
-        sampled = of_color.draw(self.settings.bank_negatives, self.step_generator("bank"))  # (K,)
-        first, one = self._compare(lightness, of_color, index, sampled)
-        second, other = self._compare(color, of_lightness, index, sampled)
+        drawn = of_color.draw(self.settings.bank_negatives, self.step_generator("bank"))  # (K,)
+        first, one = self._compare(lightness, of_color, index, drawn)
+        second, other = self._compare(color, of_lightness, index, drawn)
 
         self._pending = (index, lightness.detach(), color.detach())
         metrics = {"positive_similarity": torch.cat([one, other]).detach().mean()}

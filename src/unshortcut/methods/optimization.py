@@ -1,4 +1,4 @@
-"""Optimizers of timm and learning-rate schedules."""
+"""Optimizers (timm's) and learning-rate schedules, as a recipe names them."""
 
 import math
 from typing import Any, Literal
@@ -12,23 +12,22 @@ from unshortcut.errors import UsageError, unknown
 
 
 class OptimizerSettings(BaseModel):
-    """Any optimizer of timm by name.
+    """Any optimizer of timm by name; weight decay skips biases and norms where asked.
 
-    `sgd` is SGD with plain momentum, as in the papers, and `nesterov` SGD with Nesterov momentum.
+    `sgd` is plain SGD with momentum, as in the papers, and `nesterov` Nesterov's.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     name: str = "sgd"
     lr: float = Field(0.03, gt=0)
-    """Learning rate for the batch size of the recipe."""
+    """Learning rate at the recipe's batch size."""
     momentum: float = Field(0.9, ge=0, lt=1)
-    """Momentum of SGD and LARS; the betas of Adam are set in `options`."""
+    """Momentum of SGD and LARS; Adam's betas are set in `options`."""
     weight_decay: float = Field(1e-4, ge=0)
     decay_norm_and_bias: bool = True
-    """Whether weight decay applies to biases and norms, as in MoCo but not in SimCLR and BYOL."""
+    """MoCo decays everything; SimCLR and BYOL leave biases and norms alone."""
     options: dict[str, Any] = {}
-    """Further arguments of the optimizer."""
 
     @field_validator("name")
     @classmethod
@@ -40,27 +39,27 @@ class OptimizerSettings(BaseModel):
 
 
 _NAMES = {"sgd": "momentum", "nesterov": "sgd"}
-"""Names that differ from timm's, whose `sgd` uses Nesterov momentum."""
+"""Where our names differ from timm's, whose `sgd` is Nesterov's."""
 
 
 class ScheduleSettings(BaseModel):
-    """Learning rate during the run, as a factor of the optimizer's."""
+    """Learning rate over the run, as a factor of the optimizer's."""
 
     model_config = ConfigDict(extra="forbid")
 
     epochs: int = Field(200, ge=1)
     kind: Literal["cosine", "step", "constant"] = "cosine"
     warmup_epochs: float = Field(0, ge=0)
-    """Epochs in which the rate increases linearly from 0."""
+    """Linear from 0."""
     per: Literal["step", "epoch"] = "step"
-    """Whether the rate changes in each step or, as in MoCo's code, in each epoch."""
+    """Whether the rate changes each step or, as in MoCo's code, at the start of each epoch."""
     milestones: list[int] = []
     """Epochs at which the kind `step` multiplies the rate by `gamma`."""
     gamma: float = 0.1
 
 
 def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer:
-    """The optimizer of timm for the parameters of a module that require a gradient."""
+    """timm's optimizer over the parameters of a module that take a gradient."""
     options = dict(settings.options)
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
@@ -101,6 +100,6 @@ def rate_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> 
 
 
 def set_rate(optimizer: Optimizer, factor: float) -> None:
-    """Set the learning rate of each parameter group to its initial one times the factor."""
+    """Give every group its learning rate: the one that it was built with, times the factor."""
     for group in optimizer.param_groups:
         group["lr"] = group["full_lr"] * factor

@@ -1,8 +1,8 @@
-"""Batch norm that does not leak which key belongs to which query.
+"""Batch norm that does not reveal which key belongs to which query.
 
-In one batch, statistics are a signature: a network can find the positive by them alone (He et
-al., MoCo, section 3.3). So queries are normalized in groups, and keys are shuffled so that the
-group of a key holds as few companions of its own query as can be.
+Batch statistics are a signature by which a network can find the positive without looking at the
+image (He et al., MoCo, section 3.3). Queries are therefore normalized in groups, and keys are
+shuffled so that a key shares its group with as few members of its query's group as possible.
 """
 
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from unshortcut.distributed import gather, own_part, world_size
 
 
 class SplitBatchNorm(_BatchNorm):
-    """Batch norm over `groups` contiguous parts of the batch, each with statistics of its own.
+    """Batch norm over `groups` contiguous parts of the batch, each with its own statistics.
 
-    Shares its parameters and running statistics with the batch norm that it replaces; in eval
-    mode it is that batch norm. Running statistics take a step for each group.
+    It shares parameters and running statistics with the batch norm that it replaces, and is equal
+    to it in eval mode. Running statistics are updated once for each group.
     """
 
     def __init__(self, replaced: _BatchNorm, groups: int) -> None:
@@ -41,7 +41,7 @@ class SplitBatchNorm(_BatchNorm):
             raise ValueError(f"expected a 2-D or 4-D input, got {input.dim()}-D")
 
     def forward(self, input: Tensor) -> Tensor:
-        # Groups of one would have no variance, so small batches make fewer groups.
+        # A group of one image has no variance, so a small batch has fewer groups.
         groups = min(self.groups, len(input) // 2)
         if not self.training or groups < 2:
             return super().forward(input)
@@ -56,7 +56,7 @@ class SplitBatchNorm(_BatchNorm):
                 momentum=0.1 if self.momentum is None else self.momentum,
                 eps=self.eps,
             )
-            # not `tensor_split`: the gradient of each of its parts is as large as the input
+            # `tensor_split` would make a gradient of the size of the input for each part.
             for part in input.split(_sizes(len(input), groups))
         ]
         if self.num_batches_tracked is not None:
@@ -65,7 +65,7 @@ class SplitBatchNorm(_BatchNorm):
 
 
 def split_batch_norm(network: nn.Module, groups: int) -> nn.Module:
-    """Replace every batch norm of a network by one over groups; state-dict names stay."""
+    """Replace every batch norm of a network by one over groups; state-dict keys stay the same."""
     for name, child in network.named_children():
         if isinstance(child, _BatchNorm) and not isinstance(child, nn.SyncBatchNorm):
             split = _split_keeping_activation(child, groups)
@@ -76,7 +76,7 @@ def split_batch_norm(network: nn.Module, groups: int) -> nn.Module:
 
 
 def _split_keeping_activation(norm: _BatchNorm, groups: int) -> nn.Module:
-    """timm fuses an activation into some of its batch norms (`BatchNormAct2d`): keep it."""
+    """Keep the activation that timm fuses into some of its batch norms (`BatchNormAct2d`)."""
     split = SplitBatchNorm(norm, groups)
     activation = getattr(norm, "act", None)
     if activation is None or isinstance(activation, nn.Identity):
@@ -94,11 +94,11 @@ class _SplitBatchNormAct(SplitBatchNorm):
         return activated
 
 
-def shuffled_order(count: int, groups: int, generator: torch.Generator) -> Tensor:
+def shuffle_order(count: int, groups: int, generator: torch.Generator) -> Tensor:
     """A random permutation (count,) that spreads every contiguous group evenly over all groups.
 
-    Row i of the shuffled batch is row `order[i]` of the batch. With at least as many groups as a
-    group has members, no two rows of one group are in the same group again.
+    Row p of the shuffled batch is row `order[p]` of the batch. If there are at least as many groups
+    as a group has members, two rows of one group are never in the same group again.
     """
     shuffled = torch.cat(
         [
@@ -110,32 +110,32 @@ def shuffled_order(count: int, groups: int, generator: torch.Generator) -> Tenso
 
 
 def _sizes(count: int, groups: int) -> list[int]:
-    """Of `groups` contiguous parts of `count` rows, as even as can be."""
+    """Sizes of `groups` contiguous parts of `count` rows, as even as possible."""
     size, larger = divmod(count, groups)
     return [size + (number < larger) for number in range(groups)]
 
 
 class KeyShuffle:
-    """Shuffles the keys of all ranks before they are encoded, and restores their order after."""
+    """Shuffles the keys of all ranks before they are encoded, and restores the order after."""
 
     def __init__(self, count: int, groups: int, generator: torch.Generator) -> None:
-        """`count` rows on each rank, `groups` of batch norm on each rank; same generator on all."""
+        """Each rank has `count` rows and `groups` of batch norm; all have the same generator."""
         world = world_size()
-        self.order = shuffled_order(count * world, max(groups, 1) * world, generator)
+        self.order = shuffle_order(count * world, max(groups, 1) * world, generator)
         self.inverse = torch.argsort(self.order)
 
     def shuffle(self, images: Tensor) -> Tensor:
-        """(N, ...) of this rank to the (N, ...) that this rank encodes."""
+        """Exchange the images (N, ...) of this rank for the (N, ...) that it is to encode."""
         return gather(images)[own_part(self.order).to(images.device)]
 
     def restore(self, embeddings: Tensor) -> Tensor:
-        """(N, D) in shuffled order to the (N, D) of this rank's own images."""
+        """Exchange embeddings (N, D) in shuffled order for those of this rank's own images."""
         return gather(embeddings)[own_part(self.inverse).to(embeddings.device)]
 
 
 @contextmanager
 def running_statistics_kept(network: nn.Module) -> Iterator[None]:
-    """Batch norm by batch statistics as always, which leave no trace in the running ones."""
+    """Normalize by batch statistics in train mode without updating the running statistics."""
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
     momenta = [norm.momentum for norm in norms]
     counts = [norm.num_batches_tracked for norm in norms]

@@ -1,1 +1,1 @@
-"""Sources of negatives, one per file; `discovery` finds them by name."""
+"""One file a source of negatives; a file here is found by being here."""

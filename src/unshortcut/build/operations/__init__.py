@@ -1,1 +1,1 @@
-"""Operations on the images of a data set, one per file; `discovery` finds them by name."""
+"""What can be done to each image of a data set: one file an operation."""

@@ -19,7 +19,7 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class TransplantPlan:
+class Plan:
     """Rows of images. A donor has several hosts, each a paste; all donors of a class the same."""
 
     donors: Rows
@@ -36,7 +36,7 @@ class TransplantPlan:
     """Classes that could give donors."""
 
 
-def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings) -> TransplantPlan:
+def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings) -> Plan:
     """Draw donors and hosts among images (N,) that are decided rightly.
 
     Where two models are right about the same images, the same ones are drawn for both.
@@ -71,7 +71,7 @@ def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings)
             ]
             donors.append(donor)
     at, host, own, mate = np.array(pastes, dtype=np.int64).T
-    return TransplantPlan(np.array(donors, dtype=np.int64), at, host, own, mate, len(members))
+    return Plan(np.array(donors, dtype=np.int64), at, host, own, mate, len(members))
 
 
 def _after(row: int, rows: list[int], steps: int) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unshortcut.measurements.transplant.occlusion import drops, largest
 from unshortcut.measurements.transplant.pictures import cut_out, outlined, pasted
-from unshortcut.measurements.transplant.plan import TransplantPlan, plan_transplants
+from unshortcut.measurements.transplant.plan import Plan, plan_transplants
 from unshortcut.measurements.transplant.regions import (
     SMALLEST,
     Region,
@@ -177,7 +177,7 @@ def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
 def _followed(
     subject: Subject,
     images: Prepared,
-    plan: TransplantPlan,
+    plan: Plan,
     salient: Sequence[Region],
     on_progress: OnProgress,
 ) -> NDArray[np.bool_]:
@@ -198,7 +198,7 @@ def _followed(
     return after.argmax(axis=1).reshape(3, count) == wanted
 
 
-def _rates(plan: TransplantPlan, followed: NDArray[np.bool_]) -> list[Follows]:
+def _rates(plan: Plan, followed: NDArray[np.bool_]) -> list[Follows]:
     """Those of each donor."""
     count = np.bincount(plan.donor)
     patch, control, mates = (np.bincount(plan.donor, weights=row) / count for row in followed)
@@ -251,7 +251,7 @@ def _places(salient: Sequence[Region], patches: Sequence[Patch]) -> tuple[tuple[
 
 def _winners(
     images: Prepared,
-    plan: TransplantPlan,
+    plan: Plan,
     salient: Sequence[Region],
     patches: Sequence[Patch],
     followed: NDArray[np.bool_],

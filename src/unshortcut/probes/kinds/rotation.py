@@ -14,7 +14,7 @@ from unshortcut.probes.probe import Extract, ProbeResult
 
 
 @dataclass(frozen=True)
-class RotationProbe(Linear):
+class Rotation(Linear):
     """The linear probe on images of training data and tests, each turned by one random turn."""
 
     name: ClassVar[str] = "rotation"

@@ -83,7 +83,7 @@ class Sharing(Augmented):
         return {
             here: context.sampled[self.of][there]
             for name in names
-            for here, there in zip(pipeline.indices(name), other.indices(name), strict=True)
+            for here, there in zip(pipeline.places(name), other.places(name), strict=True)
         }
 
 
@@ -97,7 +97,7 @@ class Lacking(Augmented):
     def sample(
         self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
     ) -> list[Any]:
-        given = {place: None for name in self.lacks for place in pipeline.indices(name)}
+        given = {place: None for name in self.lacks for place in pipeline.places(name)}
         return pipeline.sample(rng, context.image.height, context.image.width, given)
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
@@ -113,7 +113,7 @@ class Lacking(Augmented):
 
 
 def _named(pipeline: Pipeline, name: str) -> list[Augmentation]:
-    return [pipeline.augmentations[place] for place in pipeline.indices(name)]
+    return [pipeline.augmentations[place] for place in pipeline.places(name)]
 
 
 def _absent(view: str, name: str, pipeline: Pipeline) -> UsageError:
