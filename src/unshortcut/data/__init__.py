@@ -1,1 +1,1 @@
-"""Data: folders, tar files, shards, named data sets and `shapes`; decoding; the loader."""
+"""Where images come from: folders, tars, shards, named sets, `shapes`; decoding; the loader."""

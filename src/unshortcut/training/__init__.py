@@ -1,1 +1,1 @@
-"""Training: from a recipe to a trained, exported encoder, with exact resuming."""
+"""From a recipe to a trained, exported encoder; exact resume."""

@@ -1,1 +1,1 @@
-"""Named views of an image: the transforms that make them, and the plan that combines them."""
+"""Augmentations, the transforms of named views, and the plan that puts them together."""
