@@ -21,13 +21,12 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.measuring.exhibits import Picture, Pictures, picture
 from unshortcut.measuring.neighbor_sheet import QueryNeighbors, draw_sheet, neighbor_pictures
-from unshortcut.measuring.subjects.models import Model, by_name, has_spaces
+from unshortcut.measuring.subjects.models import Model, by_name
 from unshortcut.measuring.wording import percent
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.probes.bench import Data, features_of
 from unshortcut.probes.features import Features
 from unshortcut.randomness import generator
-from unshortcut.spaces.subsets import select_spaces
 
 Indices = NDArray[np.int64]
 SIDE = 96
@@ -211,7 +210,10 @@ def _loaded(
     name: str, model: Model, spaces: Sequence[str] | None, stated: dict[str, Any]
 ) -> tuple[str, LoadedModel]:
     """A model and its name, which mentions the spaces if any were chosen."""
+    # These import Lightning, which an audit does not need.
+    from unshortcut.measuring.subjects.models import has_spaces
     from unshortcut.spaces.loading import load_spaces
+    from unshortcut.spaces.subsets import select_spaces
     from unshortcut.training.projection import is_run
 
     if isinstance(model, LoadedModel):
