@@ -58,7 +58,8 @@ def command(
     mean: MeanOption = None,
     std: StdOption = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Writes similarity.html, result.json.")
+        Path,
+        typer.Option("--out", metavar="FOLDER", help="Folder for similarity.html and result.json."),
     ] = Path("similarity"),
 ) -> None:
     """Measure whether models distinguish an image from its texture.
