@@ -45,9 +45,7 @@ def command(
     sets: ProbeSetOption = [],
     seeds: SeedsOption = None,
     spaces: str | None = typer.Option(
-        None,
-        metavar="NAMES",
-        help="Use only these spaces of a looc run, e.g. invariant,color.",
+        None, metavar="NAMES", help="Use only these spaces of a looc run, e.g. invariant,color."
     ),
     size: SizeOption = None,
     mean: MeanOption = None,

@@ -26,9 +26,7 @@ def command(
     scale: str = typer.Option("small", help="small, or paper for the data and sizes of the paper."),
     sets: SetOption = [],
     values: list[str] = typer.Option(
-        [],
-        metavar="AXIS=V,V,...",
-        help="Other values of an axis, e.g. alpha=0,4. May be repeated.",
+        [], metavar="AXIS=V,V,...", help="Other values of an axis, e.g. alpha=0,4. May be repeated."
     ),
     only: list[str] = typer.Option(
         [],

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 def command(
     model: str = typer.Argument(
-        metavar="MODEL",
-        help="A run of the method looc, or a .safetensors file with spaces of one.",
+        metavar="MODEL", help="A run of the method looc, or a .safetensors file with spaces of one."
     ),
     *,
     data: DataOption,

@@ -259,11 +259,7 @@ class _Fitter:
         center = starts * (to_start / penalty)[:, None, None]
         problem = Problem(self.coordinates, self.labels, seen / counts[:, None], penalty, center)
         return solve(
-            problem,
-            self.basis.energy,
-            guess,
-            tolerance=TOLERANCE,
-            max_iterations=MAX_ITERATIONS,
+            problem, self.basis.energy, guess, tolerance=TOLERANCE, max_iterations=MAX_ITERATIONS
         )
 
     def _start(self, seed: int) -> Tensor:

@@ -30,10 +30,7 @@ ROWS: Mapping[str, str] = {
 }
 """Rows of tables 1, 2 and E.1, and a baseline, with the name of the recipe before the data."""
 _CHANGES: Mapping[str, tuple[str, ...]] = {
-    "moco-no-jitter": (
-        "views.augmentations.color_jitter.p=0",
-        "views.augmentations.grayscale.p=0",
-    ),
+    "moco-no-jitter": ("views.augmentations.color_jitter.p=0", "views.augmentations.grayscale.p=0")
 }
 """Changes that a row makes to its recipe."""
 

@@ -7,13 +7,7 @@ from unshortcut.errors import UsageError, unknown
 from unshortcut.methods.looc import INVARIANT, LooCSettings
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, paper_metrics
-from unshortcut.reproduction.claims._looc import (
-    COLOR,
-    PRINTED,
-    ROTATION,
-    SMALL_NOTE,
-    TEST,
-)
+from unshortcut.reproduction.claims._looc import COLOR, PRINTED, ROTATION, SMALL_NOTE, TEST
 from unshortcut.reproduction.effects import Effect, Peak, difference
 from unshortcut.reproduction.measures.spaces import ALL, SpacesMeasure, of_subset, subset_name
 from unshortcut.spaces.subsets import subsets_of

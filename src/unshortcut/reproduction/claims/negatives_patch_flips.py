@@ -34,10 +34,7 @@ class NegativesPatchFlips(NegativesClaim):
     where = "non-semantic negatives, table 6"
     x = "flips"
     in_paper = ("test",)
-    notes = (
-        PATCH_NOTE,
-        "Each column adds a change to the previous one.",
-    )
+    notes = (PATCH_NOTE, "Each column adds a change to the previous one.")
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
         sizes = Axis("patch", (_SMALL, USUAL_PATCH), partial(patch_changes, scale=scale))

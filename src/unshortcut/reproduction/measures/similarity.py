@@ -27,11 +27,7 @@ class SimilarityMeasure(Measure):
     seed: int = 0
 
     def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
-        return {
-            "data": evaluation.train.fingerprint(),
-            "images": self.images,
-            "seed": self.seed,
-        }
+        return {"data": evaluation.train.fingerprint(), "images": self.images, "seed": self.seed}
 
     def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
         found = similarity(
