@@ -40,15 +40,9 @@ def command(
     again += [argument for change in sets for argument in ("--set", change)]
     again += ["--init", init] if init else []
     again += ["--devices", str(devices)] if devices > 1 else []
+    command = shlex.join(again)
     run = pretrain(
-        recipe,
-        data,
-        out,
-        sets=sets,
-        devices=devices,
-        init=init,
-        resume=resume,
-        command=shlex.join(again),
+        recipe, data, out, sets=sets, devices=devices, init=init, resume=resume, command=command
     )
     if not run.metrics:
         return  # the first process of the run reports

@@ -74,14 +74,9 @@ def command(
     pairs = f"pairs of views of {num_images} images from {data}"
     typer.echo(f"Comparing {pairs}: {', '.join(models)}", err=True)
     chosen: Any = space
+    inputs = preprocessing(size, mean, std)
     result = similarity(
-        models,
-        data,
-        space=chosen,
-        num_images=num_images,
-        seed=seed,
-        views=views,
-        **preprocessing(size, mean, std),
+        models, data, space=chosen, num_images=num_images, seed=seed, views=views, **inputs
     )
     table = Table("model", *KINDS, title="Mean cosine similarity to the query ± standard deviation")
     for name, kinds in result.models.items():

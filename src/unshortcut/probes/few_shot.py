@@ -82,13 +82,9 @@ def _exact(
 ) -> dict[str, float]:
     features, _ = few
     unit = float(features.double().var(0, correction=0).sum()) / classes or 1.0
+    decays = [WEIGHT_DECAY * unit]
     result = linear_accuracy(
-        few,
-        tests,
-        classes=classes,
-        lrs=[math.inf],
-        weight_decays=[WEIGHT_DECAY * unit],
-        seeds=[seed],
+        few, tests, classes=classes, lrs=[math.inf], weight_decays=decays, seeds=[seed]
     )
     return {name: result.mean(name) for name in tests}
 

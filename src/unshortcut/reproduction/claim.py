@@ -36,6 +36,17 @@ def setting(name: str, key: str, values: Iterable[object]) -> Axis:
     return Axis(name, tuple(map(str, values)), lambda value: (f"{key}={value}",))
 
 
+def choices(name: str, changes: Mapping[str, tuple[str, ...]]) -> Axis:
+    """An axis with a fixed set of values and their changes; others are refused."""
+
+    def look_up(value: str) -> tuple[str, ...]:
+        if value not in changes:
+            raise unknown(f"value of {name}", value, changes)
+        return changes[value]
+
+    return Axis(name, tuple(changes), look_up)
+
+
 @dataclass(frozen=True)
 class Variant:
     """One value on every axis: a recipe with changes."""
@@ -123,17 +134,12 @@ class Claim(ABC):
             if name not in (known := [axis.name for axis in axes]):
                 raise unknown(f"axis of {self.name}", name, known)
         chosen = [values.get(axis.name, axis.values) for axis in axes]
-        return [
-            Variant(
-                {axis.name: value for axis, value in zip(axes, combination, strict=True)},
-                tuple(
-                    change
-                    for axis, value in zip(axes, combination, strict=True)
-                    for change in axis.changes(value)
-                ),
-            )
-            for combination in product(*chosen)
-        ]
+        found = []
+        for combination in product(*chosen):
+            pairs = list(zip(axes, combination, strict=True))
+            changes = tuple(change for axis, value in pairs for change in axis.changes(value))
+            found.append(Variant({axis.name: value for axis, value in pairs}, changes))
+        return found
 
 
 @cache

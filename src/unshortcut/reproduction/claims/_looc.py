@@ -8,9 +8,17 @@ Claims with equal trainings share them.
 
 from collections.abc import Mapping
 
-from unshortcut.errors import UsageError, unknown
+from unshortcut.errors import UsageError
 from unshortcut.recipes.load import AnyRecipe
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, paper_metrics
+from unshortcut.reproduction.claim import (
+    Axis,
+    Claim,
+    MeasureColumn,
+    Scale,
+    Variant,
+    choices,
+    paper_metrics,
+)
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.linear_probe import LinearProbeMeasure
 from unshortcut.reproduction.measures.spaces import of_subset
@@ -77,13 +85,7 @@ class RecipeComparison(Claim):
 
 def methods(*rows: str) -> Axis:
     """The axis of the rows, or of spaces of rows, to compare."""
-
-    def changes(value: str) -> tuple[str, ...]:
-        if value not in rows:
-            raise unknown("method of this claim", value, rows)
-        return _CHANGES.get(value, ())
-
-    return Axis("method", rows, changes)
+    return choices("method", {row: _CHANGES.get(row, ()) for row in rows})
 
 
 def row_recipe(row: str, base: AnyRecipe) -> str:

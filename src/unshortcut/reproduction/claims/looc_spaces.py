@@ -12,24 +12,18 @@ from unshortcut.reproduction.effects import Effect, Peak, difference
 from unshortcut.reproduction.measures.spaces import ALL, SpacesMeasure, of_subset, subset_name
 from unshortcut.spaces.subsets import subsets_of
 
+
+def _better(own: str, other: str) -> tuple[tuple[str, str], ...]:
+    both = f"{INVARIANT}+{own}"
+    return ((own, INVARIANT), (own, other), (both, INVARIANT), (ALL, INVARIANT))
+
+
 _BETTER: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "test": (
-        (f"{INVARIANT}+color", INVARIANT),
-        (f"{INVARIANT}+rotation", INVARIANT),
-        (ALL, INVARIANT),
+    "test": tuple(
+        (better, INVARIANT) for better in (f"{INVARIANT}+color", f"{INVARIANT}+rotation", ALL)
     ),
-    "color": (
-        ("color", INVARIANT),
-        ("color", "rotation"),
-        (f"{INVARIANT}+color", INVARIANT),
-        (ALL, INVARIANT),
-    ),
-    "rotation": (
-        ("rotation", INVARIANT),
-        ("rotation", "color"),
-        (f"{INVARIANT}+rotation", INVARIANT),
-        (ALL, INVARIANT),
-    ),
+    "color": _better("color", "rotation"),
+    "rotation": _better("rotation", "color"),
 }
 """By task: pairs of subsets, the first of which is predicted to do better."""
 
@@ -107,7 +101,7 @@ def _subsets(recipe: AnyRecipe) -> list[str]:
     settings = load_recipe(recipe).method
     if not isinstance(settings, LooCSettings):
         raise UsageError(
-            f"--recipe: method.name must be looc, which has spaces, not {settings.name}"
+            f"--recipe: the method must be looc, which has spaces, not {settings.name}"
         )
     spaces = (INVARIANT, *settings.spaces)
     return [subset_name(subset, spaces) for subset in subsets_of(spaces)]

@@ -44,12 +44,9 @@ class LinearProbeMeasure(Measure):
             for name, test in tests.items()
             if isinstance(test, Shapes) and test.split == "conflict"
         }
+        kind = _WithBias(self.seeds, conflicts)
         found = probe(
-            load_model(run),
-            evaluation.train,
-            _WithBias(self.seeds, conflicts),
-            tests=tests,
-            console=evaluation.console,
+            load_model(run), evaluation.train, kind, tests=tests, console=evaluation.console
         )
         return {name: score.mean for name, score in found.scores.items()}
 
@@ -80,14 +77,11 @@ class _WithBias(Probe):
                 shape_bias(one.predict(rows).numpy(), shapes, textures)
                 for one in result.classifiers
             ]
-            scores |= {
-                "shape_bias": _mean([one.bias for one in found]),
-                "coverage": _mean([one.coverage for one in found]),
-                f"{name}_shape": _mean([one.shape_accuracy for one in found]),
-                f"{name}_texture": _mean([one.texture_accuracy for one in found]),
+            shares = {
+                "shape_bias": [one.bias for one in found],
+                "coverage": [one.coverage for one in found],
+                f"{name}_shape": [one.shape_accuracy for one in found],
+                f"{name}_texture": [one.texture_accuracy for one in found],
             }
+            scores |= {key: Score(100 * statistics.fmean(one)) for key, one in shares.items()}
         return ProbeResult(self.name, scores)
-
-
-def _mean(shares: list[float]) -> Score:
-    return Score(100 * statistics.fmean(shares))

@@ -37,16 +37,11 @@ class SpacesMeasure(Measure):
     def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
         if not isinstance(load_recipe(RunFolder(run).recipe).method, LooCSettings):
             return {}
-        model = load_spaces(run)
+        model, console = load_spaces(run), evaluation.console
         metrics: dict[str, float] = {}
         for task in _tasks(evaluation):
             found = probe_spaces(
-                model,
-                task.train,
-                task.kind,
-                tests=task.tests,
-                console=evaluation.console,
-                seeds=self.seeds,
+                model, task.train, task.kind, tests=task.tests, console=console, seeds=self.seeds
             )
             metrics |= {
                 f"{name}{_AT}{subset_name(subset, model.spaces or ())}": score.mean
