@@ -103,7 +103,9 @@ def _renamed_flag(error: Any) -> str | None:
     return None if context is None or flag is None else renamed(context.info_name, flag)
 
 
-def _warn(message: Warning | str, category: type[Warning], filename: str, *where: Any) -> None:
+def _warn(
+    message: Warning | str, category: type[Warning], filename: str, *rest: Any, **more: Any
+) -> None:
     """Print warnings of this package in one line; those of libraries are shown with --debug."""
     if Path(filename).is_relative_to(Path(__file__).parent.parent):
         _say(str(message), "[bold yellow]warning:[/]")

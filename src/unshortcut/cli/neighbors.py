@@ -6,23 +6,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import (
-    DataOption,
-    JsonOption,
-    MeanOption,
-    ModelsArgument,
-    SizeOption,
-    StdOption,
-    preprocessing,
-    write_json,
-)
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
 
 def command(
-    models: ModelsArgument,
-    data: DataOption,
+    models: options.ModelsArgument,
+    data: options.DataOption,
     queries: int = typer.Option(8, min=1, help="Number of query images, chosen at random."),
     query_names: str | None = typer.Option(
         None,
@@ -43,13 +34,13 @@ def command(
         "have any.",
     ),
     seed: int = typer.Option(0, min=0, help="Random seed for the choice of queries."),
-    size: SizeOption = None,
-    mean: MeanOption = None,
-    std: StdOption = None,
+    size: options.SizeOption = None,
+    mean: options.MeanOption = None,
+    std: options.StdOption = None,
     out: Path = typer.Option(
         "neighbors.png", metavar="PICTURE", help="The image file to write, .png or .jpg."
     ),
-    json: JsonOption = None,
+    json: options.JsonOption = None,
 ) -> None:
     """Show the images that models find most similar, side by side.
 
@@ -71,7 +62,7 @@ def command(
         seed=seed,
         against=against,
         spaces=spaces.split(",") if spaces else None,
-        **preprocessing(size, mean, std),
+        **options.preprocessing(size, mean, std),
     )
     table = Table("model", "of the query's class", "mean similarity", title="Nearest neighbors")
     for name, found in result.models.items():
@@ -80,5 +71,5 @@ def command(
     Console().print(table)
     out.parent.mkdir(parents=True, exist_ok=True)
     result.sheet().save(out)
-    write_json(json, "neighbors", result.to_dict(), data=data, models=models, seed=seed)
+    options.write_json(json, "neighbors", result.to_dict(), data=data, models=models, seed=seed)
     typer.echo(f"wrote {out}")

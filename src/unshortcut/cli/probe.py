@@ -6,21 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import (
-    DataOption,
-    JsonOption,
-    MeanOption,
-    ModelArgument,
-    OnOption,
-    ProbeSetOption,
-    SeedsOption,
-    SizeOption,
-    StdOption,
-    WorkersOption,
-    preprocessing,
-    settings_of,
-    write_json,
-)
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
@@ -29,29 +15,29 @@ if TYPE_CHECKING:
 
 
 def command(
-    model: ModelArgument,
-    data: DataOption,
+    model: options.ModelArgument,
+    data: options.DataOption,
     kind: str = typer.Option(
         "linear",
         help="linear, knn, fewshot (5 and 10 images per class), or rotation (by how many quarter "
         "turns an image was rotated; needs no labels).",
     ),
-    on: OnOption = [],
+    on: options.OnOption = [],
     protocol: str | None = typer.Option(
         None,
         help="For linear and rotation: train the classifier as in a paper, moco, nsn, looc or mae, "
         "instead of solving for it.",
     ),
-    sets: ProbeSetOption = [],
-    seeds: SeedsOption = None,
+    sets: options.ProbeSetOption = [],
+    seeds: options.SeedsOption = None,
     spaces: str | None = typer.Option(
         None, metavar="NAMES", help="Use only these spaces of a looc run, e.g. invariant,color."
     ),
-    size: SizeOption = None,
-    mean: MeanOption = None,
-    std: StdOption = None,
-    workers: WorkersOption = None,
-    json: JsonOption = None,
+    size: options.SizeOption = None,
+    mean: options.MeanOption = None,
+    std: options.StdOption = None,
+    workers: options.WorkersOption = None,
+    json: options.JsonOption = None,
 ) -> None:
     """Evaluate frozen features: fit a classifier on the train split and test it on others.
 
@@ -62,7 +48,7 @@ def command(
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import probe
 
-    loaded = load_model(model, **preprocessing(size, mean, std))
+    loaded = load_model(model, **options.preprocessing(size, mean, std))
     if spaces is not None:
         from dataclasses import replace
 
@@ -71,13 +57,13 @@ def command(
 
         chosen = select_spaces(load_with_spaces(model), spaces.split(","))
         loaded = replace(chosen, preprocessing=loaded.preprocessing)
-    settings = settings_of(sets, protocol=protocol, seeds=seeds)
+    settings = options.settings_of(sets, protocol=protocol, seeds=seeds)
     result = probe(loaded, data, kind, tests=on, workers=workers, **settings)
     Console().print(_table(result, f"{kind} probe of {loaded.name}"))
     if result.chosen:
         values = ", ".join(f"{key} {value}" for key, value in result.chosen.items())
         Console().print(f"chosen on held-out training features: {values}", highlight=False)
-    write_json(json, "probe", result.to_dict(), data=data, models=model)
+    options.write_json(json, "probe", result.to_dict(), data=data, models=model)
 
 
 def _table(result: "ProbeResult", title: str) -> Table:

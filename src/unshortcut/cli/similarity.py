@@ -7,15 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import (
-    DataOption,
-    MeanOption,
-    ModelsArgument,
-    SizeOption,
-    StdOption,
-    preprocessing,
-    write_json,
-)
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
@@ -29,8 +21,8 @@ _SPACES = {
 
 
 def command(
-    models: ModelsArgument,
-    data: DataOption,
+    models: options.ModelsArgument,
+    data: options.DataOption,
     space: str | None = typer.Option(
         None,
         help="embedding: the output of encoder and projection head, for runs of unshortcut; "
@@ -45,9 +37,9 @@ def command(
         "MODELs are runs with the same augmentations, otherwise MoCo-v2's]",
     ),
     seed: int = typer.Option(0, min=0, help="Random seed for the choice of images and views."),
-    size: SizeOption = None,
-    mean: MeanOption = None,
-    std: StdOption = None,
+    size: options.SizeOption = None,
+    mean: options.MeanOption = None,
+    std: options.StdOption = None,
     out: Path = typer.Option(
         "similarity", metavar="FOLDER", help="Writes similarity.html, result.json."
     ),
@@ -74,7 +66,7 @@ def command(
     pairs = f"pairs of views of {num_images} images from {data}"
     typer.echo(f"Comparing {pairs}: {', '.join(models)}", err=True)
     chosen: Any = space
-    inputs = preprocessing(size, mean, std)
+    inputs = options.preprocessing(size, mean, std)
     result = similarity(
         models, data, space=chosen, num_images=num_images, seed=seed, views=views, **inputs
     )
@@ -89,6 +81,6 @@ def command(
     console.print(summary, highlight=False)
     out.mkdir(parents=True, exist_ok=True)
     result.plot(out / "similarity.html")
-    metrics = result.to_dict()
-    write_json(out / RESULT_FILE, "similarity", metrics, data=data, models=models, seed=seed)
-    typer.echo(f"wrote {out / 'similarity.html'} and {out / RESULT_FILE}")
+    path, metrics = out / RESULT_FILE, result.to_dict()
+    options.write_json(path, "similarity", metrics, data=data, models=models, seed=seed)
+    typer.echo(f"wrote {out / 'similarity.html'} and {path}")

@@ -8,16 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import (
-    DataOption,
-    JsonOption,
-    OnOption,
-    ProbeSetOption,
-    SeedsOption,
-    WorkersOption,
-    settings_of,
-    write_json,
-)
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
@@ -30,8 +21,8 @@ def command(
         metavar="MODEL", help="A run of the method looc, or a .safetensors file with spaces of one."
     ),
     *,
-    data: DataOption,
-    on: OnOption = [],
+    data: options.DataOption,
+    on: options.OnOption = [],
     kind: str = typer.Option("linear", help="linear, knn, rotation, fewshot, or another probe."),
     subsets: str = typer.Option(
         "each",
@@ -39,13 +30,13 @@ def command(
         help="Subsets to probe, such as color,invariant+color. 'each' means all subsets of up to "
         "four spaces; for more spaces, each alone, the first with each other, and all.",
     ),
-    sets: ProbeSetOption = [],
-    seeds: SeedsOption = None,
+    sets: options.ProbeSetOption = [],
+    seeds: options.SeedsOption = None,
     out: Path = typer.Option(
         "spaces", metavar="FOLDER", help="Folder for reliance.png, reliance.csv and result.json."
     ),
-    workers: WorkersOption = None,
-    json: JsonOption = None,
+    workers: options.WorkersOption = None,
+    json: options.JsonOption = None,
 ) -> None:
     """Measure what each space of a model knows, and which spaces a classifier relies on.
 
@@ -63,7 +54,7 @@ def command(
 
     if out.is_file():
         raise UsageError(f"'{out}' is a file; --out must be a folder")
-    settings = settings_of(sets, seeds=seeds)
+    settings = options.settings_of(sets, seeds=seeds)
     loaded = load_with_spaces(model)
     problem = prepare_probe(loaded, data, tests=on, needs_labels=False).label_problem
     scores = probe_spaces(
@@ -90,7 +81,7 @@ def command(
         reliance.write_images(out / "reliance.csv")
         written = ["reliance.png", "reliance.csv", RESULT_FILE]
     for path in (out / RESULT_FILE, json):
-        write_json(path, "spaces", metrics, data=data, models=model)
+        options.write_json(path, "spaces", metrics, data=data, models=model)
     typer.echo(f"wrote {', '.join(written)} to {out}")
 
 

@@ -1,6 +1,7 @@
 """A claim: variants of a recipe, the measures taken of them, and the effects it predicts.
 
-A class with a `name` in a file of `claims/` is found by `unshortcut reproduce`.
+A class with a `name` in a file of `claims/` is found by `unshortcut reproduce`. Claims and measures
+import what trains and measures inside their functions, so that listing claims is quick.
 """
 
 from abc import ABC, abstractmethod
@@ -8,13 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from unshortcut.discovery import find, find_all
 from unshortcut.errors import UsageError, unknown
-from unshortcut.recipes.load import AnyRecipe, read_recipe
+from unshortcut.recipes.reading import read_recipe
 from unshortcut.reproduction.effects import Effect
 from unshortcut.reproduction.measure import Measure
+
+if TYPE_CHECKING:
+    from unshortcut.recipes.load import AnyRecipe
 
 Scale = Literal["small", "paper"]
 """`small`: minutes per training on two cores; `paper`: the data and sizes of the paper."""
@@ -110,7 +114,7 @@ class Claim(ABC):
         """The metrics that the paper prints for a variant, by measure."""
         return {}
 
-    def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
+    def recipe(self, variant: Variant, base: "AnyRecipe") -> "AnyRecipe":
         """The recipe that the changes of a variant are applied to.
 
         A claim that compares recipes returns the recipe of the variant for the data of `base`.

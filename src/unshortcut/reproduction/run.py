@@ -153,7 +153,8 @@ def _check_sets(sets: Sequence[str], variants: Sequence[Variant]) -> None:
         if key == "seed":
             raise UsageError("--set seed: the seeds are 0, 1, …; --seeds gives their number")
         if key in varied:
-            raise UsageError(f"--set {key}: the claim varies it; --values gives other values")
+            message = f"--set {key}: the claim varies it itself; --values gives other values"
+            raise UsageError(message)
 
 
 def _check_used(claim: Claim, given: Mapping[str, Mapping[str, object]]) -> None:

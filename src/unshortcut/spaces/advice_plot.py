@@ -20,7 +20,7 @@ def plot_choice(path: str | Path, choice: Choice, majority: float) -> None:
     axes.set_yticks(range(len(candidates)), [one.name for one in candidates])
     for line, one in enumerate(candidates):
         low, high = one.interval
-        color, note = _OTHER, "the run's own" if one is choice.own else one.outcome
+        color, note = _OTHER, str(one.outcome) if one is not choice.own else "the run's own"
         if one is choice.chosen:
             color, note = _CHOSEN, f"use: {note}"
             axes.get_yticklabels()[line].set_fontweight("bold")

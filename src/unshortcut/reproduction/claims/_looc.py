@@ -7,9 +7,9 @@ Claims with equal trainings share them.
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from unshortcut.errors import UsageError
-from unshortcut.recipes.load import AnyRecipe
 from unshortcut.reproduction.claim import (
     Axis,
     Claim,
@@ -23,6 +23,9 @@ from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.linear_probe import LinearProbeMeasure
 from unshortcut.reproduction.measures.spaces import of_subset
 from unshortcut.reproduction.measures.tasks import FactorsMeasure
+
+if TYPE_CHECKING:
+    from unshortcut.recipes.load import AnyRecipe
 
 MOCO: Mapping[Scale, str] = {"small": "moco-v2-shapes", "paper": "moco-v2-500ep-imagenet100"}
 """The recipe of the row MoCo."""
@@ -66,7 +69,7 @@ class RecipeComparison(Claim):
     x = "method"
     measures = MEASURES
 
-    def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
+    def recipe(self, variant: Variant, base: "AnyRecipe") -> "AnyRecipe":
         row, _, _ = variant.values["method"].partition(":")
         return row_recipe(row, base)
 
@@ -88,7 +91,7 @@ def methods(*rows: str) -> Axis:
     return choices("method", {row: _CHANGES.get(row, ()) for row in rows})
 
 
-def row_recipe(row: str, base: AnyRecipe) -> str:
+def row_recipe(row: str, base: "AnyRecipe") -> str:
     """The recipe of a row for the same data as `base`, the recipe of the row MoCo."""
     moco = f"{ROWS['moco']}-"
     if not isinstance(base, str) or not base.startswith(moco):
