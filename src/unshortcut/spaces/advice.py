@@ -70,7 +70,7 @@ class Advice:
         return any(one.interval[0] > self.majority_accuracy for one in self.choice.candidates)
 
     def sentence(self) -> str:
-        """The advice in words."""
+        """The advice as text."""
         own, best, chosen = self.choice.own, self.choice.best, self.chosen
         if chosen is not own:
             text = (

@@ -26,8 +26,8 @@ def plot_choice(path: str | Path, choice: Choice, majority: float) -> None:
             axes.get_yticklabels()[line].set_fontweight("bold")
         reach = [[one.accuracy - low], [high - one.accuracy]]
         axes.errorbar(one.accuracy, line, xerr=reach, fmt="o", color=color, capsize=3)
-        beside = axes.get_yaxis_transform()
-        axes.text(1.01, line, note, transform=beside, va="center", fontsize=9, color=color)
+        right = axes.get_yaxis_transform()
+        axes.text(1.01, line, note, transform=right, va="center", fontsize=9, color=color)
     axes.axvline(choice.own.accuracy, color=_OTHER, linewidth=0.8, linestyle="--")
     axes.axvline(majority, color=_OTHER, linewidth=0.8, linestyle=":")
     above = axes.get_xaxis_transform()

@@ -31,7 +31,7 @@ _SIZES: Mapping[Scale, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class _WhereLargeHelps:
-    """A small bank matches a large one, which says little if the large one is no better alone."""
+    """A small bank matches a large one; the verdict notes if the large one alone does not help."""
 
     matches: LinearContrast
     helps: LinearContrast
