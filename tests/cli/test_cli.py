@@ -147,11 +147,25 @@ def test_recipes_are_listed_in_groups_and_by_pattern(capsys: pytest.CaptureFixtu
     assert "no recipe matches 'nothing-*'" in capsys.readouterr().err
 
 
-def test_recipes_are_listed_without_torch() -> None:
+def test_recipes_in_a_folder_without_a_title_are_listed_under_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(GROUPS, "cifar10")
+    assert call("recipes", "*-cifar10") == 0
+    title, *_, last = capsys.readouterr().out.strip().splitlines()
+    assert title.strip() == "cifar10" and last.startswith("└")
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["recipes"], 0), (["recipes", "x"], 2), (["reproduce"], 0), (["reproduce", "x"], 2)],
+)
+def test_listings_and_unknown_names_do_not_wait_for_torch(words: list[str], status: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "unshortcut.cli.main", "recipes"],
-        capture_output=True, text=True, check=True,
+        [sys.executable, "-X", "importtime", "-m", "unshortcut.cli.main", *words],
+        capture_output=True, text=True,
     )  # fmt: skip
+    assert done.returncode == status
     assert not re.search(r"\| +(torch|numpy)$", done.stderr, re.M)
 
 
