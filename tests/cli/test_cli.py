@@ -95,6 +95,40 @@ def test_a_usage_error_is_one_sentence_and_status_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pretrain", "moco-v2-shapes"],
+        ["show", "moco-v2-shapes"],
+        ["export", "nowhere"],
+        *(
+            [command, "nowhere"]
+            for command in (
+                "probe",
+                "embed",
+                "audit",
+                "similarity",
+                "neighbors",
+                "spaces",
+                "advise",
+            )
+        ),
+        ["reproduce", "negatives-alpha"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_says_first_what_it_is_doing(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    data = [] if words[0] == "export" else ["--data", "nowhere-too"]
+    assert call(*words, *data) == 2
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert words[1] in first and first.split()[0].endswith("ing")
+    assert rest and "error" in " ".join(rest)
+
+
 def test_an_unknown_option_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("pretrain", "moco-v2-shapes", "--dta", "x") == 2
     assert "--dta" in capsys.readouterr().err

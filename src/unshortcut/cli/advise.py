@@ -45,7 +45,7 @@ def command(
     The encoder with that representation is written, and can be used wherever a MODEL is expected:
     `unshortcut probe advice/encoder.safetensors --data DATA`.
     """
-    typer.echo(f"Cross-validating the spaces of {run} on {data}.", err=True)
+    typer.echo(f"Cross-validating the spaces of {run} on {data}", err=True)
     from unshortcut.models.card import WEIGHTS_FILE
     from unshortcut.spaces.advice import advise
 

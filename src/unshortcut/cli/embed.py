@@ -32,6 +32,7 @@ def command(
     json: options.JsonOption = None,
 ) -> None:
     """Write the features of all images to a file, with their labels and names."""
+    typer.echo(f"Computing features of {data} with {model}", err=True)
     from unshortcut.models.embedding import embed, unreadable_path
     from unshortcut.models.load import load_model
 

@@ -1,5 +1,6 @@
 """`unshortcut pretrain`."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def command(
 
     Example: `unshortcut pretrain moco-v2-imagenette --data photos/ --out runs/photos`
     """
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        typer.echo(f"Pretraining {recipe} in {out}", err=True)
     from unshortcut.training.pretraining import pretrain
 
     again = ["unshortcut", "pretrain", recipe, "--out", str(out)]

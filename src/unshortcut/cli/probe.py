@@ -44,7 +44,7 @@ def command(
     Settings of the classifier are chosen on a held-out part of the training images, never on a
     test split.
     """
-    typer.echo(f"Running a {kind} probe of {model} on {data}.", err=True)
+    typer.echo(f"Running a {kind} probe of {model} on {data}", err=True)
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import probe
 

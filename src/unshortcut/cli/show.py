@@ -18,6 +18,7 @@ def command(
     samples: int = typer.Option(3, min=1, help="Number of times to sample each view."),
 ) -> None:
     """Draw a contact sheet of images and the views that a recipe's method sees of them."""
+    typer.echo(f"Drawing views of {data} for {recipe}", err=True)
     from unshortcut.training.contact_sheet import show
 
     show(recipe, data, out, sets=sets, num_images=images, samples=samples)

@@ -44,7 +44,7 @@ def command(
     all spaces is analyzed: for each correctly classified image, the share of every space in the sum
     of activation × weight for its class, and the entropy of these shares in bits.
     """
-    typer.echo(f"Running a {kind} probe on subsets of the spaces of {model} on {data}.", err=True)
+    typer.echo(f"Running a {kind} probe on subsets of the spaces of {model} on {data}", err=True)
     from unshortcut.errors import UsageError
     from unshortcut.probes.prepare import prepare_probe
     from unshortcut.result import RESULT_FILE
