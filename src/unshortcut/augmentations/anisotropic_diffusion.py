@@ -1,8 +1,7 @@
 """Suppresses texture by Perona–Malik diffusion, at random, as in the papers on texture bias."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
 from pydantic import Field
 
 from unshortcut.arrays import ImageArray
@@ -15,13 +14,14 @@ from unshortcut.imaging.diffusion import (
     check_settings,
 )
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class AnisotropicDiffusion(Augmentation):
     """With probability p, diffuses for a number of iterations that is sampled uniformly."""
 
-    name: ClassVar[str] = "anisotropic_diffusion"
+    name = "anisotropic_diffusion"
 
     iterations: Annotated[int | tuple[int, int], in_order(0, form="one or two integers")] = (10, 20)
     """Number of iterations, or its range, both ends included."""
@@ -38,7 +38,7 @@ class AnisotropicDiffusion(Augmentation):
     def __post_init__(self) -> None:
         check_settings(0, self.kappa, self.gamma, self.conductance, self.joint)
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> int | None:
+    def sample(self, rng: Rng, height: int, width: int) -> int | None:
         """The number of iterations."""
         chance, position = rng.random(2).tolist()
         low, high = ends(self.iterations)

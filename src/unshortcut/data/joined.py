@@ -22,22 +22,23 @@ class Joined(ImageSource):
         return int(self.ends[-1])
 
     def image(self, index: int) -> Image:
-        source, index = self._locate(index)
+        source, index = self.locate(index)
         return source.image(index)
 
     def identity(self, index: int) -> str:
-        source, index = self._locate(index)
+        source, index = self.locate(index)
         return source.identity(index)
 
     def check_header(self, index: int) -> None:
-        source, index = self._locate(index)
+        source, index = self.locate(index)
         source.check_header(index)
 
     def fingerprint(self) -> str:
         prints = " ".join(source.fingerprint() for source in self.sources)
         return hashlib.sha256(prints.encode()).hexdigest()
 
-    def _locate(self, index: int) -> tuple[ImageSource, int]:
+    def locate(self, index: int) -> tuple[ImageSource, int]:
+        """The source that holds an image, and the image's index in it."""
         number = int(np.searchsorted(self.ends, index, side="right"))
         if index < 0 or number == len(self.sources):
             raise IndexError(index)

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray
 from unshortcut.data.folder import FolderSource
 from unshortcut.data.shapes import SPLITS as SHAPES_SPLITS
 from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import ArrayImage, ImageSource
+from unshortcut.data.source import ArrayImage, Classes, ImageSource, Labels
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.files import cache_folder
 
@@ -25,11 +24,7 @@ class ArraySource(ImageSource):
     """Images in memory, uint8 (N, h, w, 3), or (N, h, w) if gray."""
 
     def __init__(
-        self,
-        name: str,
-        images: ImageArray,
-        classes: tuple[str, ...] | None,
-        labels: NDArray[np.int64] | None,
+        self, name: str, images: ImageArray, classes: Classes = None, labels: Labels = None
     ) -> None:
         self.name = name
         self.images = images
@@ -78,7 +73,7 @@ def _arrays(labels: str) -> Reader:
             images = images.transpose(0, 2, 3, 1)
         numbers = np.asarray(getattr(dataset, labels), dtype=np.int64)
         if (numbers < 0).any():  # STL-10's unlabeled images have -1
-            return ArraySource(name, images, None, None)
+            return ArraySource(name, images)
         classes = getattr(dataset, "classes", None) or range(int(numbers.max()) + 1)
         return ArraySource(name, images, tuple(str(label) for label in classes), numbers)
 

@@ -2,13 +2,16 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import ImageArray, IndexArray
+
+Classes = tuple[str, ...] | None
+"""Class names in the order of the labels, or None without labels."""
+Labels = IndexArray | None
+"""(N,), or None."""
 
 
 class BadImageError(Exception):
@@ -53,19 +56,12 @@ def require_same_size(copy: Image, image: Image) -> None:
         )
 
 
-@dataclass(frozen=True)
 class ArrayImage:
     """An image in memory, uint8 (h, w, 3)."""
 
-    array: ImageArray
-
-    @property
-    def height(self) -> int:
-        return int(self.array.shape[0])
-
-    @property
-    def width(self) -> int:
-        return int(self.array.shape[1])
+    def __init__(self, array: ImageArray) -> None:
+        self.array = array
+        self.height, self.width = array.shape[:2]
 
     def pixels(self, shrink: float = 1.0) -> ImageArray:
         return self.array
@@ -74,10 +70,8 @@ class ArrayImage:
 class ImageSource(ABC):
     """A fixed, ordered collection of images; cheap to pickle, so that workers can receive it."""
 
-    classes: tuple[str, ...] | None = None
-    """Class names in the order of the labels, or None without labels."""
-    labels: NDArray[np.int64] | None = None
-    """(N,) int64, or None."""
+    classes: Classes = None
+    labels: Labels = None
     has_headers: bool = False
     """Whether `check_header` finds bad images faster than decoding them would."""
 
@@ -129,7 +123,7 @@ class DerivedSource(ImageSource):
 class Subset(DerivedSource):
     """Some images of a source, in the given order."""
 
-    def __init__(self, source: ImageSource, indices: NDArray[np.int64]) -> None:
+    def __init__(self, source: ImageSource, indices: IndexArray) -> None:
         super().__init__(source)
         self.indices = np.asarray(indices, dtype=np.int64)
         self.labels = None if source.labels is None else source.labels[self.indices]

@@ -83,9 +83,8 @@ def check_settings(
     """
     if iterations < 0:
         raise ValueError(f"iterations must be at least 0, not {iterations}")
-    smallest, greatest = KAPPAS
-    if not smallest <= kappa <= greatest:
-        raise ValueError(f"kappa must be from {smallest:g} to {greatest:g}, not {kappa}")
+    if not KAPPAS[0] <= kappa <= KAPPAS[1]:
+        raise ValueError(f"kappa must be from {KAPPAS[0]:g} to {KAPPAS[1]:g}, not {kappa}")
     neighbors = 6 if joint else 4
     if not 0 < gamma <= 1 / neighbors:
         kind = "joint diffusion" if joint else "diffusion"
@@ -94,9 +93,8 @@ def check_settings(
             "beyond that"
         )
     if conductance not in CONDUCTANCES:
-        raise ValueError(
-            f"conductance must be one of {', '.join(CONDUCTANCES)}, not {conductance!r}"
-        )
+        known = ", ".join(CONDUCTANCES)
+        raise ValueError(f"conductance must be one of {known}, not {conductance!r}")
 
 
 _F = np.float32

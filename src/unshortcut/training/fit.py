@@ -97,10 +97,8 @@ def fit(
 
 def preprocessing(recipe: Recipe) -> Preprocessing:
     """How images are prepared for an encoder of this recipe."""
-    views = recipe.views
-    return Preprocessing(
-        size=views.size, crop_share=views.crop_share, mean=views.mean, std=views.std
-    )
+    v = recipe.views
+    return Preprocessing(size=v.size, crop_share=v.crop_share, mean=v.mean, std=v.std)
 
 
 def _quieten_lightning() -> None:

@@ -78,7 +78,7 @@ def open_run_data(
     source = scanned(original)
     check_batch(len(source), recipe.data.batch_size)
     knn = knn_data(spec, source, recipe.seed)
-    # Images whose copy is missing stay: they are replaced when a view asks for the copy.
+    # Images whose copy is missing stay: they are replaced when a view needs the copy.
     for copy in copies.same_size.values():
         scanned(SameSizeCopies(source, copy))
     for copy in copies.any_size.values():

@@ -53,12 +53,10 @@ class Checkpointing(Callback):
 
     def divergence(self, what: str, step: int) -> RunError:
         """The error for a run that has diverged; it names the last good checkpoint."""
-        where = (
-            "there is no checkpoint yet"
-            if self.last_step is None
-            else f"the last good checkpoint, of step {self.last_step}, is '{self.path.name}' "
-            "in the run folder"
-        )
+        where = "there is no checkpoint yet"
+        if self.last_step is not None:
+            name = f"'{self.path.name}' in the run folder"
+            where = f"the last good checkpoint, of step {self.last_step}, is {name}"
         return RunError(f"{what} at step {step}; {where}. Try a lower learning rate.")
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

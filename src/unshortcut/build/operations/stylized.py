@@ -1,9 +1,6 @@
 """`stylized`: replaces the texture of an image and keeps its shapes, as in Stylized-ImageNet."""
 
 from pathlib import Path
-from typing import ClassVar
-
-import numpy as np
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.texture_randomization import TextureRandomization
@@ -12,13 +9,14 @@ from unshortcut.data.named import NAMES
 from unshortcut.data.open import DataSpec
 from unshortcut.fields import Probability
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class StylizedOperation(Operation):
     """Texture randomization of every image, without a network or by AdaIN."""
 
-    name: ClassVar[str] = "stylized"
+    name = "stylized"
 
     strength: Probability = 1.0
     """From 0, which leaves the image unchanged, to 1, which replaces all of its texture."""
@@ -35,7 +33,7 @@ class StylizedOperation(Operation):
             object.__setattr__(self, "adain", _absolute(self.adain))
         self._augmentation()
 
-    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
+    def apply(self, image: ImageArray, rng: Rng) -> ImageArray:
         augmentation = self._augmentation()
         return augmentation.apply(image, augmentation.sample(rng, *image.shape[:2]))
 

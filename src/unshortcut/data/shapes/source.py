@@ -18,19 +18,8 @@ from unshortcut.errors import UsageError, unknown
 from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
 from unshortcut.randomness import generator
 
-COUNTS: dict[str, int] = {
-    "train": 6000,
-    "val": 1000,
-    "test": 2000,
-    "conflict": 2000,
-    "sketch": 2000,
-    "silhouette": 2000,
-    "texture": 2000,
-    "rotated": 2000,
-    "stylized": 2000,
-    "corrupted": 2000,
-    "scene": 1000,
-}
+_TESTS = ("test", "conflict", "sketch", "silhouette", "texture", "rotated", "stylized", "corrupted")
+COUNTS = {"train": 6000, "val": 1000} | dict.fromkeys(_TESTS, 2000) | {"scene": 1000}
 """Default number of images of each split."""
 
 SPLITS: tuple[str, ...] = tuple(COUNTS)

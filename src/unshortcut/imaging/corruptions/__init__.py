@@ -17,6 +17,7 @@ from unshortcut.imaging.corruptions.severities import (
     Severities,
     parameters,
 )
+from unshortcut.randomness import Rng
 
 __all__ = [
     "APPROXIMATE",
@@ -68,11 +69,7 @@ SMALLEST = 8
 
 
 def corrupt(
-    image: ImageArray,
-    name: str,
-    severity: int,
-    rng: np.random.Generator,
-    severities: str = "imagenet",
+    image: ImageArray, name: str, severity: int, rng: Rng, severities: str = "imagenet"
 ) -> ImageArray:
     """Apply a corruption to a copy of an image.
 

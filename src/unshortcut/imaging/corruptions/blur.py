@@ -11,6 +11,7 @@ from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import gaussian, sum_of_zooms
 from unshortcut.imaging.corruptions.corruption import compiled, levels
 from unshortcut.imaging.corruptions.severities import Parameters
+from unshortcut.randomness import Rng
 
 
 def defocus_blur(image: ImageArray, parameters: Parameters, sampled: None) -> ImageArray:
@@ -20,7 +21,7 @@ def defocus_blur(image: ImageArray, parameters: Parameters, sampled: None) -> Im
 
 
 def sample_glass_blur(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
+    rng: Rng, height: int, width: int, parameters: Parameters
 ) -> NDArray[np.int8]:
     """(rounds, h - 2 reach, w - 2 reach, 2): the offset to the right and down of each pixel's
     source, -reach to reach - 1, in the order in which pixels are visited."""
@@ -41,9 +42,7 @@ def glass_blur(image: ImageArray, parameters: Parameters, sampled: NDArray[np.in
     return levels(gaussian(softened / 255.0, sigma, 4, "edge"))
 
 
-def sample_motion_blur(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> float:
+def sample_motion_blur(rng: Rng, height: int, width: int, parameters: Parameters) -> float:
     """Direction in degrees."""
     return rng.uniform(-45, 45)
 

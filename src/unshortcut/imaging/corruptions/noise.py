@@ -9,18 +9,15 @@ from scipy.special import pdtr
 from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.corruptions.corruption import compiled
 from unshortcut.imaging.corruptions.severities import Parameters
+from unshortcut.randomness import Rng
 
 
-def sample_normal(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> FloatArray:
+def sample_normal(rng: Rng, height: int, width: int, parameters: Parameters) -> FloatArray:
     """(h, w, 3) standard normal values."""
     return rng.standard_normal((height, width, 3), np.float32)
 
 
-def sample_uniform(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> FloatArray:
+def sample_uniform(rng: Rng, height: int, width: int, parameters: Parameters) -> FloatArray:
     """(h, w, 3) values from 0 to 1."""
     return rng.random((height, width, 3), np.float32)
 
