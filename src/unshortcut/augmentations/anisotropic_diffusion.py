@@ -7,12 +7,7 @@ from pydantic import Field
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Number, Probability, ends, in_order
-from unshortcut.imaging.diffusion import (
-    KAPPAS,
-    Conductance,
-    anisotropic_diffusion,
-    check_settings,
-)
+from unshortcut.imaging.diffusion import KAPPAS, Conductance, anisotropic_diffusion, check_settings
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
 

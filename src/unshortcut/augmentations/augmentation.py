@@ -102,11 +102,7 @@ class Pipeline:
         self.augmentations = tuple(augmentations)
 
     def sample(
-        self,
-        rng: Rng,
-        height: int,
-        width: int,
-        given: Mapping[int, Any] = MappingProxyType({}),
+        self, rng: Rng, height: int, width: int, given: Mapping[int, Any] = MappingProxyType({})
     ) -> list[Any]:
         """Sample parameters for an image of height × width.
 

@@ -18,13 +18,13 @@ from unshortcut.data import tree
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import Names, check_header
 from unshortcut.data.folder import FolderSource, image_paths, read_file
-from unshortcut.data.joined import Joined
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
 from unshortcut.data.source import (
     BadImageError,
     DerivedSource,
     Image,
     ImageSource,
+    Joined,
     require_same_size,
 )
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tree

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unshortcut.arrays import FloatArray
+
 Conductance = Literal["exponential", "rational", "tukey"]
 """g(δ), MedPy's options 1, 2 and 3: exp(−(δ/κ)²), 1/(1 + (δ/κ)²), ½ max(1 − (δ/κ)²/2, 0)²."""
 
@@ -110,7 +112,7 @@ _CHAIN = (0.0022359325126408824, 0.16116043504521643, 0.6276732268539027, -0.377
 
 def _weights(
     conductance: Conductance, kappa: float, gamma: float
-) -> tuple[int, np.float32, NDArray[np.float32]]:
+) -> tuple[int, np.float32, FloatArray]:
     """The code of a conductance, a scale for the image, and (5,) coefficients for that scale.
 
     The coefficients include γ, and the scale makes a = 1, which saves two multiplications per flow.

@@ -100,11 +100,7 @@ FAMILIES: tuple[Family, ...] = (grain, strokes, stripes, weave, spots, marble, c
 
 
 def _sum(
-    rng: Rng,
-    height: int,
-    width: int,
-    frequency: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    rng: Rng, height: int, width: int, frequency: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> FloatArray:
     """Sum of waves with (2, K) cycles per pixel, vertical and horizontal, and random phases."""
     # The sines of float32 are five times as fast.
@@ -141,9 +137,7 @@ def _angles(rng: Rng) -> tuple[float, float]:
     return rng.uniform(0, 2 * np.pi), np.pi * rng.random() ** 2
 
 
-def _ramp(
-    rng: Rng, height: int, width: int, period: float, directions: int = 1
-) -> NDArray[np.float32]:
+def _ramp(rng: Rng, height: int, width: int, period: float, directions: int = 1) -> FloatArray:
     """The phase of a grating (h, w), or of two nearly perpendicular ones (2, h, w)."""
     angle = rng.uniform(0, 2 * np.pi) + np.arange(directions) * rng.uniform(1.0, np.pi / 2)
     y = np.arange(height, dtype=np.float32)[:, None] * np.sin(angle)[:, None, None]
@@ -152,13 +146,13 @@ def _ramp(
     return phase[0] if directions == 1 else phase
 
 
-def _warp(rng: Rng, height: int, width: int, period: float, amount: float) -> NDArray[np.float32]:
+def _warp(rng: Rng, height: int, width: int, period: float, amount: float) -> FloatArray:
     """(2, h, w) displacements in pixels."""
     noise = [_noise(rng, height, width, period, octaves=0.5) for _ in range(2)]
     return np.stack(noise) * np.float32(amount)
 
 
-def _displaced(field: FloatArray, shift: NDArray[np.float32]) -> FloatArray:
+def _displaced(field: FloatArray, shift: FloatArray) -> FloatArray:
     """Read the field at displaced positions, with reflection at the border."""
     height, width = field.shape
     y = shift[0] + np.arange(height, dtype=np.float32)[:, None]

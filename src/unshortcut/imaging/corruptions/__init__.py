@@ -11,12 +11,7 @@ import numpy as np
 from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions import blur, digital, noise, weather
 from unshortcut.imaging.corruptions.corruption import Corruption, sample_nothing
-from unshortcut.imaging.corruptions.severities import (
-    SEVERITIES,
-    Parameters,
-    Severities,
-    parameters,
-)
+from unshortcut.imaging.corruptions.severities import SEVERITIES, parameters
 from unshortcut.randomness import Rng
 
 __all__ = [
@@ -25,10 +20,6 @@ __all__ = [
     "GROUPS",
     "SEVERITIES",
     "SMALLEST",
-    "Corruption",
-    "ImageArray",
-    "Parameters",
-    "Severities",
     "corrupt",
     "parameters",
 ]

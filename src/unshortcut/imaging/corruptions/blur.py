@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import gaussian, sum_of_zooms
 from unshortcut.imaging.corruptions.corruption import compiled, levels
@@ -65,7 +65,7 @@ def zoom_blur(image: ImageArray, parameters: Parameters, sampled: None) -> Image
 
 
 @lru_cache(maxsize=32)
-def _disc(radius: float, softness: float) -> NDArray[np.float32]:
+def _disc(radius: float, softness: float) -> FloatArray:
     half, side = (8, 3) if radius <= 8 else (int(radius), 5)
     offsets = np.arange(-half, half + 1)
     disc = (offsets**2 + offsets[:, None] ** 2 <= radius**2).astype(np.float32)

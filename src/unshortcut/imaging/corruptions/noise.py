@@ -57,9 +57,7 @@ _STARTS = 256
 
 
 @lru_cache(maxsize=16)
-def _poisson(
-    photons: float,
-) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.uint8]]:
+def _poisson(photons: float) -> tuple[FloatArray, NDArray[np.int16], NDArray[np.uint8]]:
     """The distribution of the number of photons for each of the 256 levels.
 
     Returns:

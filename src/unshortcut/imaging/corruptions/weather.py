@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.corruptions._frost import WINDOWS, frosted_window
 from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import zoomed
@@ -19,7 +19,7 @@ from unshortcut.randomness import Rng
 class SnowSample(NamedTuple):
     """Sampled parameters of snow."""
 
-    flakes: NDArray[np.float32]
+    flakes: FloatArray
     """(h, w): standard normal values, whose center is zoomed to the size of the image."""
     degrees: float
     """The direction in which the flakes fall."""
