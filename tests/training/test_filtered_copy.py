@@ -25,11 +25,11 @@ from unshortcut.training.online_knn import KnnData, knn_data
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
     """`photos/`, and `copy/` with its negatives; one of them is missing."""
-    drawn = Shapes("train", size=32, count=32)
-    for index in range(len(drawn)):
-        pixels = drawn.image(index).pixels()
+    shapes = Shapes("train", size=32, count=32)
+    for index in range(len(shapes)):
+        pixels = shapes.image(index).pixels()
         for folder, array in (("photos", pixels), ("copy", 255 - pixels)):
-            path = tmp_path / folder / f"{drawn.identity(index)}.png"
+            path = tmp_path / folder / f"{shapes.identity(index)}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             PIL.Image.fromarray(array).save(path)
     next((tmp_path / "copy").rglob("*.png")).unlink()

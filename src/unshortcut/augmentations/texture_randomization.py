@@ -5,6 +5,7 @@ style image is transferred without a network (`imaging.transfer`), or by AdaIN w
 """
 
 from functools import lru_cache
+from typing import ClassVar
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
@@ -23,10 +24,10 @@ _TRIES = 10
 
 
 @settings
-class TextureRandomization(Augmentation):
-    """With probability p, transfers the texture of a random style image or random pattern."""
+class StyleSettings:
+    """Settings that this augmentation shares with an operation on data sets."""
 
-    name = "texture_randomization"
+    name: ClassVar[str]
 
     strength: Probability = 1.0
     """From 0, which leaves the image unchanged, to 1, which replaces all of its texture."""
@@ -34,6 +35,14 @@ class TextureRandomization(Augmentation):
     """Style images: a folder, a tar file, shards or a data set; None for procedural patterns."""
     adain: str | None = None
     """A file of AdaIN weights; with it, AdaIN replaces the transfer without a network."""
+
+
+@settings
+class TextureRandomization(StyleSettings, Augmentation):
+    """With probability p, transfers the texture of a random style image or random pattern."""
+
+    name = "texture_randomization"
+
     p: Probability = 0.5
 
     def __post_init__(self) -> None:

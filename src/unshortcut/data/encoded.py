@@ -56,7 +56,7 @@ class EncodedSource(ImageSource):
         return EncodedImage(self.read(index))
 
     def identity(self, index: int) -> str:
-        # A file name may be no valid text, but reports need text.
+        # A file name need not be valid text, but reports need text.
         return os.fsencode(self.names[index]).decode(errors="replace")
 
     def check_header(self, index: int) -> None:

@@ -36,7 +36,9 @@ def random_pattern(rng: Rng, height: int, width: int) -> ImageArray:
 
 def grain(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Band-limited noise, from isotropic to nearly one direction."""
-    return _noise(rng, height, width, period, octaves=rng.uniform(0.3, 1.5), angles=_angles(rng))
+    octaves = rng.uniform(0.3, 1.5)
+    angles = rng.uniform(0, 2 * np.pi), np.pi * rng.random() ** 2
+    return _noise(rng, height, width, period, octaves, angles)
 
 
 def strokes(rng: Rng, height: int, width: int, period: float) -> FloatArray:
@@ -46,9 +48,9 @@ def strokes(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     waves = rng.uniform(-1, 1, _WAVES) / along, rng.uniform(0.3, 1.0, _WAVES) / across
     frequency = np.stack(waves)
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    bend = _warp(rng, height, width, period * 8, period)
+    bend = [_noise(rng, height, width, period * 8, octaves=0.5) for _ in range(2)]
     field = _sum(rng, height, width, rotation @ frequency, np.ones(_WAVES))
-    return _displaced(field, bend)
+    return _displaced(field, np.float32(period) * np.stack(bend))
 
 
 def stripes(rng: Rng, height: int, width: int, period: float) -> FloatArray:
@@ -133,10 +135,6 @@ def _noise(
     return _sum(rng, height, width, waves, 0.5**octave)
 
 
-def _angles(rng: Rng) -> tuple[float, float]:
-    return rng.uniform(0, 2 * np.pi), np.pi * rng.random() ** 2
-
-
 def _ramp(rng: Rng, height: int, width: int, period: float, directions: int = 1) -> FloatArray:
     """The phase of a grating (h, w), or of two nearly perpendicular ones (2, h, w)."""
     angle = rng.uniform(0, 2 * np.pi) + np.arange(directions) * rng.uniform(1.0, np.pi / 2)
@@ -144,12 +142,6 @@ def _ramp(rng: Rng, height: int, width: int, period: float, directions: int = 1)
     x = np.arange(width, dtype=np.float32) * np.cos(angle)[:, None, None]
     phase = ((y + x) * (2 * np.pi / period)).astype(np.float32)
     return phase[0] if directions == 1 else phase
-
-
-def _warp(rng: Rng, height: int, width: int, period: float, amount: float) -> FloatArray:
-    """(2, h, w) displacements in pixels."""
-    noise = [_noise(rng, height, width, period, octaves=0.5) for _ in range(2)]
-    return np.stack(noise) * np.float32(amount)
 
 
 def _displaced(field: FloatArray, shift: FloatArray) -> FloatArray:

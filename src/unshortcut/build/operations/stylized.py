@@ -3,27 +3,19 @@
 from pathlib import Path
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations.texture_randomization import TextureRandomization
+from unshortcut.augmentations.texture_randomization import StyleSettings, TextureRandomization
 from unshortcut.build.operation import Operation
 from unshortcut.data.named import NAMES
 from unshortcut.data.open import DataSpec
-from unshortcut.fields import Probability
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
 
 
 @settings
-class StylizedOperation(Operation):
+class StylizedOperation(StyleSettings, Operation):
     """Texture randomization of every image, without a network or by AdaIN."""
 
     name = "stylized"
-
-    strength: Probability = 1.0
-    """From 0, which leaves the image unchanged, to 1, which replaces all of its texture."""
-    styles: str | None = None
-    """Style images: a folder, a tar file, shards or a data set; None for procedural patterns."""
-    adain: str | None = None
-    """A file of AdaIN weights; with it, AdaIN replaces the transfer without a network."""
 
     def __post_init__(self) -> None:
         # Workers on a cluster start in other folders, so paths must be absolute.
