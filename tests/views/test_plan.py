@@ -48,7 +48,7 @@ def test_the_same_key_gives_the_same_views_and_any_other_key_others() -> None:
 
 def test_the_image_is_decoded_once_at_the_size_that_the_largest_need_allows() -> None:
     image = CountingImage(np.repeat(np.repeat(PICTURE, 20, 0), 20, 1))
-    object.__setattr__(image, "asked", [])
+    image.requested = []
     PLAN(image, 0, 0, 0)
     (shrink,) = image.requested
     crop = PLAN.pipelines["query"].augmentations[0]
