@@ -1,7 +1,7 @@
 """Keyed randomness: every random choice comes from a generator named by its key.
 
 Philox is counter-based, so a generator for (seed, epoch, sample index) costs microseconds and
-depends on nothing that was drawn before it: not on the number of workers, not on where a run
+depends on no numbers sampled before it: not on the number of workers, not on where a run
 was interrupted.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 Key = int | str
+Rng = np.random.Generator
 
 
 def key_bits(*key: Key) -> int:
@@ -26,7 +27,7 @@ def key_bits(*key: Key) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-def generator(*key: Key) -> np.random.Generator:
+def generator(*key: Key) -> Rng:
     """A NumPy generator for a key, e.g. `generator(seed, epoch, index, "query")`."""
     return np.random.Generator(np.random.Philox(key=key_bits(*key)))
 

@@ -1,4 +1,4 @@
-"""Augmentations draw what torchvision's draw, and apply it as torchvision does."""
+"""Augmentations sample what torchvision's sample, and apply it as torchvision does."""
 
 import io
 import tarfile
@@ -24,7 +24,7 @@ from unshortcut.errors import UsageError
 from unshortcut.imaging.color import ColorStep
 from unshortcut.randomness import generator
 
-DRAWS = 1500
+SAMPLES = 1500
 RNG = np.random.default_rng
 
 
@@ -37,10 +37,10 @@ def test_crops_are_drawn_as_torchvision_draws_them(height: int, width: int) -> N
     torch.manual_seed(0)
     crop = make_augmentation("random_resized_crop", {"scale": (0.2, 1.0)})
     rng = generator(0, "crops")
-    ours = [crop.sample(rng, height, width) for _ in range(DRAWS)]
+    ours = [crop.sample(rng, height, width) for _ in range(SAMPLES)]
     image = torch.zeros(3, height, width)
     reference = [
-        TorchvisionResizedCrop.get_params(image, [0.2, 1.0], [3 / 4, 4 / 3]) for _ in range(DRAWS)
+        TorchvisionResizedCrop.get_params(image, [0.2, 1.0], [3 / 4, 4 / 3]) for _ in range(SAMPLES)
     ]
     assert {(box.full_height, box.full_width) for box in ours} == {(height, width)}
     for measure in (
@@ -88,19 +88,19 @@ def test_jitter_is_drawn_as_torchvision_draws_it() -> None:
     settings: dict[str, Any] = {"brightness": 0.4, "contrast": [0.2, 1.1], "saturation": 2.0}
     jitter = make_augmentation("color_jitter", {**settings, "hue": 0.1, "p": 1.0})
     rng = generator(0, "jitter")
-    ours = [dict(jitter.sample(rng, 10, 10)) for _ in range(DRAWS)]
+    ours = [dict(jitter.sample(rng, 10, 10)) for _ in range(SAMPLES)]
     peer = TorchvisionJitter(**settings, hue=0.1)
     reference = [
         TorchvisionJitter.get_params(peer.brightness, peer.contrast, peer.saturation, peer.hue)
-        for _ in range(DRAWS)
+        for _ in range(SAMPLES)
     ]
-    for place, step in enumerate(
+    for position, step in enumerate(
         (ColorStep.BRIGHTNESS, ColorStep.CONTRAST, ColorStep.SATURATION, ColorStep.HUE), start=1
     ):
         assert same_distribution(
-            [draw[step] for draw in ours], [float(draw[place]) for draw in reference]
+            [one[step] for one in ours], [float(one[position]) for one in reference]
         )
-    orders = [tuple(draw) for draw in ours]
+    orders = [tuple(one) for one in ours]
     counts = [orders.count(order) for order in set(orders)]
     assert len(counts) == 24
     assert stats.chisquare(counts).pvalue > 1e-3
@@ -117,8 +117,8 @@ def test_a_jitter_of_nothing_leaves_the_step_out() -> None:
 def test_blur_is_drawn_uniformly() -> None:
     blur = make_augmentation("gaussian_blur", {"p": 1.0, "sigma": [0.1, 2.0]})
     rng = generator(0, "blur")
-    drawn = [blur.sample(rng, 10, 10) for _ in range(DRAWS)]
-    assert stats.kstest(drawn, stats.uniform(0.1, 1.9).cdf).pvalue > 1e-3
+    samples = [blur.sample(rng, 10, 10) for _ in range(SAMPLES)]
+    assert stats.kstest(samples, stats.uniform(0.1, 1.9).cdf).pvalue > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,10 @@ def test_blur_is_drawn_uniformly() -> None:
 def test_p_is_how_often_an_image_is_changed(name: str, p: float) -> None:
     augmentation = make_augmentation(name, {"p": p})
     rng = generator(0, name)
-    changed = sum(augmentation.sample(rng, 10, 10) is not None for _ in range(DRAWS))
-    assert stats.binomtest(changed, DRAWS, p).pvalue > 1e-3 if 0 < p < 1 else changed == p * DRAWS
+    changed = sum(augmentation.sample(rng, 10, 10) is not None for _ in range(SAMPLES))
+    assert (
+        stats.binomtest(changed, SAMPLES, p).pvalue > 1e-3 if 0 < p < 1 else changed == p * SAMPLES
+    )
     image = pictures("drawn")[0]
     np.testing.assert_array_equal(augmentation.apply(image, None), image)
 
@@ -163,8 +165,8 @@ def test_images_are_torchvisions(name: str, settings: dict[str, Any], reference:
     for image in pictures("drawn"):
         for picture in (image, np.ascontiguousarray(image[:-1, :-2]).transpose(1, 0, 2)):
             height, width = picture.shape[:2]
-            draws = (augmentation.sample(RNG(seed), height, width) for seed in range(50))
-            params = next((draw for draw in draws if draw is not None), None)
+            samples = (augmentation.sample(RNG(seed), height, width) for seed in range(50))
+            params = next((one for one in samples if one is not None), None)
             out = augmentation.apply(picture, params)
             assert difference(out, reference(PIL.Image.fromarray(picture))) < 0.5
             assert augmentation.output_size(params, height, width) == out.shape[:2]
@@ -174,13 +176,11 @@ def test_random_crop_is_drawn_and_cut_as_torchvisions() -> None:
     torch.manual_seed(0)
     crop = make_augmentation("random_crop", {"size": 32, "padding": 4})
     rng = generator(0, "crop")
-    ours = [crop.sample(rng, 32, 40) for _ in range(DRAWS)]
+    ours = [crop.sample(rng, 32, 40) for _ in range(SAMPLES)]
     padded = torch.zeros(3, 40, 48)
-    reference = [TorchvisionCrop.get_params(padded, (32, 32)) for _ in range(DRAWS)]
+    reference = [TorchvisionCrop.get_params(padded, (32, 32)) for _ in range(SAMPLES)]
     for axis in range(2):
-        assert same_distribution(
-            [draw[axis] + 4 for draw in ours], [draw[axis] for draw in reference]
-        )
+        assert same_distribution([one[axis] + 4 for one in ours], [one[axis] for one in reference])
     image = np.random.default_rng(0).integers(0, 256, (32, 40, 3), dtype=np.uint8)
     wide = functional.pad(PIL.Image.fromarray(image), 4)
     for top, left in ours[:20]:
@@ -250,8 +250,8 @@ def test_the_same_key_gives_the_same_view_and_the_input_stays() -> None:
     before = image.copy()
     views = []
     for key in (1, 1, 2):
-        draws = pipeline.sample(generator(key), *image.shape[:2])
-        views.append(pipeline.apply(image, draws))
+        samples = pipeline.sample(generator(key), *image.shape[:2])
+        views.append(pipeline.apply(image, samples))
     assert views[0].shape == (224, 224, 3)
     np.testing.assert_array_equal(views[0], views[1])
     assert not np.array_equal(views[0], views[2])

@@ -1,4 +1,4 @@
-"""Filters as augmentations: drawn as they say, applied as the imaging functions do."""
+"""Filters as augmentations: sampled by their distributions, applied as the imaging functions do."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from unshortcut.imaging.filters import bilateral, cartoon
 from unshortcut.parts import part_to_mapping
 from unshortcut.randomness import generator
 
-DRAWS = 1500
+SAMPLES = 1500
 NAMES = ("anisotropic_diffusion", "bilateral_filter", "cartoon")
 
 
@@ -24,8 +24,10 @@ NAMES = ("anisotropic_diffusion", "bilateral_filter", "cartoon")
 def test_p_is_how_often_an_image_is_changed(name: str, p: float) -> None:
     augmentation = make_augmentation(name, {"p": p})
     rng = generator(0, name)
-    changed = sum(augmentation.sample(rng, 10, 10) is not None for _ in range(DRAWS))
-    assert stats.binomtest(changed, DRAWS, p).pvalue > 1e-3 if 0 < p < 1 else changed == p * DRAWS
+    changed = sum(augmentation.sample(rng, 10, 10) is not None for _ in range(SAMPLES))
+    assert (
+        stats.binomtest(changed, SAMPLES, p).pvalue > 1e-3 if 0 < p < 1 else changed == p * SAMPLES
+    )
     image = pictures("drawn")[0]
     np.testing.assert_array_equal(augmentation.apply(image, None), image)
 
@@ -33,9 +35,9 @@ def test_p_is_how_often_an_image_is_changed(name: str, p: float) -> None:
 def test_iterations_are_drawn_uniformly_with_both_ends() -> None:
     diffusion = make_augmentation("anisotropic_diffusion", {"p": 1.0})
     rng = generator(0, "iterations")
-    drawn = [diffusion.sample(rng, 10, 10) for _ in range(DRAWS)]
-    counts = [drawn.count(number) for number in range(10, 21)]
-    assert sum(counts) == DRAWS
+    sampled = [diffusion.sample(rng, 10, 10) for _ in range(SAMPLES)]
+    counts = [sampled.count(number) for number in range(10, 21)]
+    assert sum(counts) == SAMPLES
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
@@ -85,7 +87,7 @@ def test_the_image_is_the_functions(name: str, settings: dict[str, Any], functio
 
 @pytest.mark.parametrize("name", NAMES)
 def test_views_can_share_a_draw(name: str) -> None:
-    """Leave-one-out views: parameters drawn once fit another image of another size."""
+    """Leave-one-out views: parameters sampled once fit another image of another size."""
     augmentation = make_augmentation(name, {"p": 1.0})
     first, second = pictures("drawn")[:2]
     params = augmentation.sample(generator(3), *first.shape[:2])

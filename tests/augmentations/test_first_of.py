@@ -26,11 +26,11 @@ INVERT = {"name": "solarize", "threshold": 0, "p": 0.5}
 
 def test_the_second_is_applied_only_where_the_first_is_not() -> None:
     either = make_augmentation("first_of", {"augmentations": [INVERT, BLUR]})
-    draws = [either.sample(generator(0, index), 40, 48) for index in range(2000)]
-    counts = Counter(None if draw is None else draw[0] for draw in draws)
+    samples = [either.sample(generator(0, index), 40, 48) for index in range(2000)]
+    counts = Counter(None if sample is None else sample[0] for sample in samples)
     assert abs(counts[0] - 1000) < 100
     assert abs(counts[1] - 500) < 80
-    inverted = next(draw for draw in draws if draw is not None and draw[0] == 0)
+    inverted = next(sample for sample in samples if sample is not None and sample[0] == 0)
     assert np.array_equal(either.apply(PICTURE, inverted), 255 - PICTURE)
     assert either.apply(PICTURE, None) is PICTURE
 

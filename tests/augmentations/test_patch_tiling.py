@@ -1,4 +1,4 @@
-"""The augmentation `patch_tiling`: what it draws, its sizes, and its settings in a recipe."""
+"""The augmentation `patch_tiling`: what it samples, its sizes, and its settings in a recipe."""
 
 from typing import Any
 

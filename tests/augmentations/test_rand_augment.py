@@ -1,4 +1,4 @@
-"""RandAugment against timm's operations and levels, and what it draws."""
+"""RandAugment against timm's operations and levels, and what it samples."""
 
 from collections import Counter
 
@@ -41,12 +41,12 @@ THEIR_NAMES = {
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("magnitude", [3.0, 10.0])
 def test_every_operation_of_every_strength_is_timms(operation: str, magnitude: float) -> None:
-    drawn = _one_of(operation, magnitude)
+    sampled = _one_of(operation, magnitude)
     name = THEIR_NAMES[operation]
     level = reference.LEVEL_TO_ARG[name]
     arguments = level(magnitude, {}) if level is not None else ()
     assert [abs(argument) for argument in arguments] == pytest.approx(
-        [abs(drawn.amount)] * len(arguments)
+        [abs(sampled.amount)] * len(arguments)
     )
     for image in pictures("drawn", 2):
         for cubic in (False, True):
@@ -54,7 +54,7 @@ def test_every_operation_of_every_strength_is_timms(operation: str, magnitude: f
             theirs = reference.NAME_TO_OP[name](
                 PIL.Image.fromarray(image), *arguments, fillcolor=FILL, resample=resample
             )
-            amount = arguments[0] if arguments else 0.0  # with the sign that timm has drawn
+            amount = arguments[0] if arguments else 0.0  # with the sign that timm has sampled
             ours = operate(image, Step(operation, amount, cubic), FILL)
             assert ours.shape == image.shape and ours.dtype == np.uint8
             assert difference(ours, theirs) < 0.05
@@ -69,13 +69,13 @@ def _one_of(operation: str, magnitude: float) -> Step:
             return step
 
 
-def test_operations_signs_and_strengths_are_drawn_as_asked() -> None:
+def test_operations_signs_and_strengths_have_their_distributions() -> None:
     augmentation = RandAugment(count=2, magnitude=5.0, magnitude_std=1.0, p=0.5)
     rng = generator(0)
-    draws = [augmentation.sample(rng, 32, 32) for _ in range(6000)]
-    lengths = Counter(len(draw) for draw in draws)
+    samples = [augmentation.sample(rng, 32, 32) for _ in range(6000)]
+    lengths = Counter(len(sample) for sample in samples)
     assert [lengths[n] / 6000 for n in range(3)] == pytest.approx([0.25, 0.5, 0.25], abs=0.03)
-    steps = [step for draw in draws for step in draw]
+    steps = [step for sample in samples for step in sample]
     counts = Counter(step.operation for step in steps)
     assert set(counts) == set(OPERATIONS)
     assert min(counts.values()) > 0.8 * len(steps) / 15

@@ -1,4 +1,4 @@
-"""The augmentation `texture_randomization`: styles by number, shared draws, clear errors."""
+"""The augmentation `texture_randomization`: styles by number, shared parameters, clear errors."""
 
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,13 @@ def image() -> np.ndarray:
 def test_p_is_how_often_the_texture_changes(p: float) -> None:
     change = make_augmentation("texture_randomization", {"p": p})
     rng = generator(0)
-    drawn = [change.sample(rng, 9, 9) for _ in range(600)]
-    changed = sum(number is not None for number in drawn)
+    sampled = [change.sample(rng, 9, 9) for _ in range(600)]
+    changed = sum(number is not None for number in sampled)
     if 0 < p < 1:
         assert stats.binomtest(changed, 600, p).pvalue > 1e-3
     else:
         assert changed == 600 * p
-    assert len(set(drawn) - {None}) == changed
+    assert len(set(sampled) - {None}) == changed
     given = image()
     np.testing.assert_array_equal(change.apply(given, None), given)
     assert not np.array_equal(change.apply(given, 7), given)

@@ -1,4 +1,4 @@
-"""The texture_synthesis augmentation: what is drawn, what comes out, what is refused."""
+"""The texture_synthesis augmentation: what is sampled, what comes out, what is refused."""
 
 from typing import Any
 
@@ -44,12 +44,12 @@ def test_any_image_gives_the_size_asked_for(
 def test_p_is_how_often_and_the_rest_stays() -> None:
     augmentation = make_augmentation("texture_synthesis", {"p": 0.3})
     rng = generator(0, "p")
-    draws = [augmentation.sample(rng, 120, 130) for _ in range(1000)]
-    made = [draw for draw in draws if draw is not None]
+    samples = [augmentation.sample(rng, 120, 130) for _ in range(1000)]
+    made = [one for one in samples if one is not None]
     assert 250 < len(made) < 350
     assert len(set(made)) == len(made)
-    assert {draw.top for draw in made} == set(range(25))
-    assert {draw.left for draw in made} == set(range(35))
+    assert {one.top for one in made} == set(range(25))
+    assert {one.left for one in made} == set(range(35))
     image = pictures("drawn")[0]
     assert augmentation.apply(image, None) is image
     assert augmentation.output_size(None, 120, 130) == (120, 130)

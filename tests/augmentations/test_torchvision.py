@@ -25,8 +25,8 @@ def picture() -> np.ndarray:
 
 def test_pil_and_tensor_get_the_draw_of_the_key(pipeline: Pipeline, picture: np.ndarray) -> None:
     transform = AsTransform(pipeline)
-    draws = pipeline.sample(generator(7, 3), 40, 60)
-    expected = pipeline.apply(picture, draws)
+    sampled = pipeline.sample(generator(7, 3), 40, 60)
+    expected = pipeline.apply(picture, sampled)
     image = transform.keyed(PIL.Image.fromarray(picture), 7, 3)
     assert isinstance(image, PIL.Image.Image)
     np.testing.assert_array_equal(np.asarray(image), expected)

@@ -81,20 +81,20 @@ def test_workers_end_with_a_killed_run(tmp_path: Path) -> None:
 
 def test_a_killed_worker_is_reported(tmp_path: Path) -> None:
     source = plain_tree(tmp_path / "in", 48)
-    told = tmp_path / "told"
+    message = tmp_path / "told"
 
     def make() -> None:
         try:
             MAKERS["filter"](source, tmp_path / "out")
         except RunError as error:
-            told.write_text(str(error))
+            message.write_text(str(error))
 
     process = start(make)
     wait_for(tmp_path / "out", 2, process.is_alive)
     os.kill(children(process.pid or 0)[0], signal.SIGKILL)
     process.join()
-    assert "a worker was killed" in told.read_text()
-    assert "of 48 images are done; run the same command again to continue" in told.read_text()
+    assert "a worker was killed" in message.read_text()
+    assert "of 48 images are done; run the same command again to continue" in message.read_text()
     MAKERS["filter"](source, tmp_path / "out")
     MAKERS["filter"](source, tmp_path / "whole")
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")
@@ -105,22 +105,22 @@ def test_a_signal_stops_promptly_and_says_how_to_continue(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     source = plain_tree(tmp_path / "in", 48)
-    told = tmp_path / "told"
+    message = tmp_path / "told"
 
     def make() -> None:
         try:
             MAKERS["filter"](source, tmp_path / "out")
         except InterruptedRunError as error:
-            told.write_text(f"{error.exit_status} {error}")
+            message.write_text(f"{error.exit_status} {error}")
 
     process = start(make)
     wait_for(tmp_path / "out", 2, process.is_alive)
-    asked = time.monotonic()
+    sent = time.monotonic()
     os.kill(process.pid or 0, number)
     process.join()
-    assert time.monotonic() - asked < 30
-    assert told.read_text().startswith(f"{128 + number} stopped: ")
-    assert "run the same command again to continue" in told.read_text()
+    assert time.monotonic() - sent < 30
+    assert message.read_text().startswith(f"{128 + number} stopped: ")
+    assert "run the same command again to continue" in message.read_text()
     assert not list((tmp_path / "out").glob(".*"))
     MAKERS["filter"](source, tmp_path / "out")
     MAKERS["filter"](source, tmp_path / "whole")

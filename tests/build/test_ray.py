@@ -72,8 +72,8 @@ def test_it_gives_the_files_of_the_local_engine(
     assert digests(tmp_path / "tree") == digests(whole / "filter-tree")
     assert digests(tmp_path / "shards") == digests(whole / "filter-shards")
     assert ray.is_initialized(), "a cluster that was there must stay"
-    said = capfd.readouterr()
-    assert said.out == "" and "Traceback" not in said.err
+    output = capfd.readouterr()
+    assert output.out == "" and "Traceback" not in output.err
 
 
 @pytest.mark.parametrize("kind", ["tree", "shards"])
@@ -121,8 +121,8 @@ def test_killed_runs_of_both_commands_go_on(address: str, whole: Path, tmp_path:
     for killer in killers:
         killer.start()
     for run in runs.values():
-        _, said = run.communicate()
-        assert run.returncode == -signal.SIGKILL, said
+        _, output = run.communicate()
+        assert run.returncode == -signal.SIGKILL, output
     for command, (_, make, settings, source) in makers.items():
         made = make(source, tmp_path / command, **settings, engine="ray")
         assert made.kept > 0 and made.made + made.kept == 48

@@ -78,8 +78,8 @@ def test_a_failure_is_tried_again(source: Path, out: Path, tmp_path: Path) -> No
 
 def test_what_a_killed_run_left_aside_is_removed(source: Path, out: Path) -> None:
     whole = digests(out)
-    told = json.loads((out / MANIFEST).read_text())
-    (out / MANIFEST).write_text(json.dumps({**told, "finished": False}))
+    manifest = json.loads((out / MANIFEST).read_text())
+    (out / MANIFEST).write_text(json.dumps({**manifest, "finished": False}))
     (out / ".partial/old").mkdir(parents=True)
     (out / ".partial/old/half").write_bytes(b"half")
     (out / f".{MANIFEST}.partial").write_text("{")
@@ -122,9 +122,9 @@ def test_another_source_or_command_is_refused(source: Path, out: Path, tmp_path:
 
 
 def test_other_versions_are_warned_of(source: Path, out: Path) -> None:
-    told = json.loads((out / MANIFEST).read_text())
-    told["versions"]["numpy"] = "1.0"
-    (out / MANIFEST).write_text(json.dumps(told))
+    manifest = json.loads((out / MANIFEST).read_text())
+    manifest["versions"]["numpy"] = "1.0"
+    (out / MANIFEST).write_text(json.dumps(manifest))
     with pytest.warns(UserWarning, match=r"numpy \(1.0 there"):
         filter_data(source, out, "gaussian")
 
@@ -222,9 +222,9 @@ def test_a_full_disk_is_reported_and_the_same_call_continues(
         patch.setattr(Path, "write_bytes", full)
         with pytest.raises(RunError) as stopped:
             filter_data(source, tmp_path / "out", "gaussian", workers=1)
-    said = str(stopped.value)
-    assert "there is no space left while" in said and "same command again" in said
-    assert "3 of 8 images are done" in said
+    message = str(stopped.value)
+    assert "there is no space left while" in message and "same command again" in message
+    assert "3 of 8 images are done" in message
     assert not list((tmp_path / "out").glob(".*"))
     made = filter_data(source, tmp_path / "out", "gaussian")
     assert (made.made, made.kept) == (5, 3)
@@ -236,8 +236,8 @@ def test_a_folder_that_cannot_be_written_to_is_reported(source: Path, tmp_path: 
     # A file lies where a folder has to be; that holds for the superuser too.
     out = tmp_path / "out"
     filter_data(source, out, "gaussian")
-    told = json.loads((out / MANIFEST).read_text())
-    (out / MANIFEST).write_text(json.dumps({**told, "finished": False}))
+    manifest = json.loads((out / MANIFEST).read_text())
+    (out / MANIFEST).write_text(json.dumps({**manifest, "finished": False}))
     for path in (out / "val").rglob("*.jpg"):
         path.unlink()
     for path in sorted((out / "val").rglob("*"), reverse=True):

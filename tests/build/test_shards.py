@@ -117,8 +117,8 @@ def test_unreadable_samples_are_left_out_and_listed_once(pattern: str, tmp_path:
     assert "not a whole tar file" in made.failures[1].reason
     assert not any("0005" in name for name in members(tmp_path / "out/s-01.tar"))
     whole = digests(tmp_path / "out")
-    told = json.loads((tmp_path / "out" / MANIFEST).read_text())
-    (tmp_path / "out" / MANIFEST).write_text(json.dumps({**told, "finished": False}))
+    manifest = json.loads((tmp_path / "out" / MANIFEST).read_text())
+    (tmp_path / "out" / MANIFEST).write_text(json.dumps({**manifest, "finished": False}))
     again = filter_data(pattern, tmp_path / "out", "gaussian")
     assert (again.made, again.kept) == (0, 7) and again.failures == made.failures
     assert digests(tmp_path / "out") == whole

@@ -125,11 +125,13 @@ def test_a_split_is_copied_alone(tmp_path: Path) -> None:
 
 
 def test_a_rendered_set_becomes_a_tree_of_png(tmp_path: Path) -> None:
-    drawn = Shapes("test", size=32, count=5)
-    filter_data(drawn, tmp_path / "out", "gaussian", keep_originals=True)
+    shapes = Shapes("test", size=32, count=5)
+    filter_data(shapes, tmp_path / "out", "gaussian", keep_originals=True)
     for index in range(5):
-        name = drawn.identity(index)
-        assert np.array_equal(pixels(tmp_path / "out" / f"{name}.png"), drawn.image(index).pixels())
+        name = shapes.identity(index)
+        assert np.array_equal(
+            pixels(tmp_path / "out" / f"{name}.png"), shapes.image(index).pixels()
+        )
         assert (tmp_path / "out" / f"{name}-gaussian.png").is_file()
     assert len(list((tmp_path / "out").rglob("*.png"))) == 10
 
@@ -175,16 +177,18 @@ def test_the_manifest_tells_how_and_not_where(tmp_path: Path) -> None:
     styles = write_tree(tmp_path / "paintings", ["1.png", "2.png"])
     filter_data(source, tmp_path / "out", "stylized", styles=str(styles), seed=7, quality=80)
     text = (tmp_path / "out" / MANIFEST).read_text()
-    told = json.loads(text)
+    content = json.loads(text)
     assert str(tmp_path) not in text
-    assert told["command"] == "filter" and told["source"] == "in" and told["finished"] is True
-    assert told["operation"] == {
+    assert (
+        content["command"] == "filter" and content["source"] == "in" and content["finished"] is True
+    )
+    assert content["operation"] == {
         "name": "stylized", "strength": 1.0, "styles": "paintings", "adain": None
     }  # fmt: skip
-    assert (told["seed"], told["quality"], told["format"], told["keep_originals"]) == (
+    assert (content["seed"], content["quality"], content["format"], content["keep_originals"]) == (
         7,
         80,
         "keep",
         False,
     )
-    assert {"numpy", "simplejpeg", "numba", "unshortcut"} <= set(told["versions"])
+    assert {"numpy", "simplejpeg", "numba", "unshortcut"} <= set(content["versions"])

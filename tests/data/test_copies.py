@@ -9,11 +9,10 @@ import pytest
 
 from tests.data.images import write_tar
 from unshortcut.data.copies import CopiedSource, copy_name, open_copy, with_filtered_copy
-from unshortcut.data.joined import Joined
 from unshortcut.data.open import open_data
 from unshortcut.data.scan import scan
 from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import BadImageError, Subset
+from unshortcut.data.source import BadImageError, Joined, Subset
 from unshortcut.errors import UsageError
 
 

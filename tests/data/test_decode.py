@@ -1,4 +1,4 @@
-"""Every kind of file becomes upright RGB, decoded no finer than asked, or is refused with a reason.
+"""Every kind of file becomes upright RGB, no finer than requested, or is refused with a reason.
 
 The reference is Pillow, called directly.
 """
@@ -180,8 +180,8 @@ def test_damaged_bytes_give_pixels_or_a_refusal(kind: str) -> None:
     whole = np.frombuffer(encoded(picture(), kind), np.uint8)
     for _ in range(60):
         data = whole.copy()
-        places = rng.integers(0, min(len(data), 400), 4)
-        data[places] = rng.integers(0, 256, 4)
+        indices = rng.integers(0, min(len(data), 400), 4)
+        data[indices] = rng.integers(0, 256, 4)
         try:
             image = EncodedImage(data.tobytes())
             assert image.pixels().shape == (image.height, image.width, 3)
@@ -204,11 +204,11 @@ def test_an_image_between_pillows_two_limits_is_quietly_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(PIL.Image, "MAX_IMAGE_PIXELS", 4000)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         quieten_pillow()
         assert EncodedImage(encoded(picture(), "PNG")).pixels().shape == (60, 90, 3)
-    assert not said
+    assert not caught
 
 
 def test_a_size_of_zero_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""The loader: views by key alone, ranks that add up, replacements, and its place in an epoch."""
+"""The loader: views by key alone, ranks that add up, replacements, and its position in an epoch."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from unshortcut.randomness import generator
 
 
 class Numbers(ImageSource):
-    """Image i is filled with i; those in `bad` fail when their pixels are asked for."""
+    """Image i is filled with i; those in `bad` fail when their pixels are requested."""
 
     def __init__(self, count: int, bad: frozenset[int] = frozenset()) -> None:
         self.count = count
@@ -136,7 +136,7 @@ def test_a_bad_image_is_replaced_by_another_that_depends_on_the_key_alone() -> N
     assert {f"number {i}" for i in bad} == set(reported)
     for batch in batches:
         assert torch.equal(batch["views"]["view"][:, 0, 0, 0].long(), batch["index"])
-    # The draw for a key is the same whatever else is in the batch.
+    # The replacement for a key is the same whatever else is in the batch.
     other = epochs(ViewLoader(Numbers(40, bad), plain, batch_size=20, seed=2), 3)
     assert torch.equal(shown, torch.cat([batch["index"] for batch in other]))
 

@@ -1,4 +1,4 @@
-"""What a user may write for DATA, and what is said where it is wrong."""
+"""What a user may write for DATA, and the errors for what is wrong."""
 
 from pathlib import Path
 

@@ -43,9 +43,9 @@ def test_an_angle_depends_on_seed_and_position_alone() -> None:
     source = Shapes("val", size=16, count=400)
     labels = Rotated(source).labels
     np.testing.assert_array_equal(labels[:90], Rotated(Subset(source, np.arange(90))).labels)
-    # Angles of another seed agree by chance, in a quarter of the places.
+    # Angles of another seed agree by chance, in a quarter of the images.
     assert 0.15 < (labels == Rotated(source, seed=1).labels).mean() < 0.35
-    # Neither the place among four nor the four before say what the angle is.
+    # Neither the position among four nor the four before determine the angle.
     assert 0.15 < (labels == np.arange(400) % 4).mean() < 0.35
     assert 0.15 < (labels[4:] == labels[:-4]).mean() < 0.35
 
@@ -56,8 +56,8 @@ def test_names_and_fingerprints_are_its_own(tmp_path: Path) -> None:
     rotated = Rotated(source)
     prints = {each.fingerprint() for each in (source, rotated, Rotated(source, seed=1))}
     assert len(prints) == 3 and Rotated(source).fingerprint() in prints
-    place = rotated.labels.tolist().index(1)
-    assert rotated.identity(place) == f"{place}.png rotated by 90°"
+    index = rotated.labels.tolist().index(1)
+    assert rotated.identity(index) == f"{index}.png rotated by 90°"
 
 
 def test_an_image_that_cannot_be_read_stays_so(tmp_path: Path) -> None:

@@ -49,15 +49,15 @@ def test_only_the_head_of_a_large_file_is_read(
 ) -> None:
     (tmp_path / "large.png").write_bytes(png(1) + os.urandom(10 * HEADER_BYTES))
     source = open_folder(tmp_path)
-    asked: list[int | None] = []
+    limits: list[int | None] = []
     read = FolderSource.read
     monkeypatch.setattr(
         FolderSource,
         "read",
-        lambda self, i, limit=None: asked.append(limit) or read(self, i, limit),
+        lambda self, i, limit=None: limits.append(limit) or read(self, i, limit),
     )
     assert scan(source, seed=0, sample=0).bad == ()
-    assert asked == [HEADER_BYTES]
+    assert limits == [HEADER_BYTES]
 
 
 def test_a_sample_is_decoded_and_stands_for_the_rest(tmp_path: Path) -> None:

@@ -152,15 +152,15 @@ class TestPictures:
     def test_stylized_shows_the_shape_in_the_colors_of_a_pattern(self) -> None:
         """The object stands out by its mean color from what is around it, in nearly all."""
         source = Shapes("stylized", size=96, count=60)
-        told = 0
+        visible = 0
         for index in range(60):
             covered = masks(sample_plan(0, "stylized", index, palette=False), 96)[0]
             wide = cv2.dilate(covered.astype(np.uint8), np.ones((17, 17), np.uint8)) > 0
             image = source.image(index).array.astype(float)
             inside, around = image[covered], image[wide & ~covered]
             step = np.abs(inside.mean(axis=0) - around.mean(axis=0)).max()
-            told += step > 20
-        assert told >= 57
+            visible += step > 20
+        assert visible >= 57
 
     def test_stylized_textures_say_nothing_of_the_class(self) -> None:
         """Plans of one number have one style, and the number is independent of the class."""

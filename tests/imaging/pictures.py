@@ -19,14 +19,14 @@ def pictures(kind: str, count: int = 16) -> list[np.ndarray]:
             data = [file.read() for file in files if file is not None]
         return [np.array(PIL.Image.open(io.BytesIO(one)).convert("RGB")) for one in data]
     rng = np.random.default_rng(0)
-    drawn = []
+    images = []
     for _ in range(4):
         height, width = rng.integers(200, 500, 2)
         coarse = rng.integers(0, 256, (12, 16, 3), dtype=np.uint8)
         smooth = PIL.Image.fromarray(coarse).resize((width, height), PIL.Image.Resampling.BICUBIC)
         noise = rng.normal(0, 20, (height, width, 3))
-        drawn.append(np.clip(np.asarray(smooth) + noise, 0, 255).astype(np.uint8))
-    return drawn
+        images.append(np.clip(np.asarray(smooth) + noise, 0, 255).astype(np.uint8))
+    return images
 
 
 def difference(ours: np.ndarray, reference: object) -> float:

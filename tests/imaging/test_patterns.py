@@ -44,7 +44,7 @@ def test_a_family_varies_and_its_scale_is_the_period(family) -> None:  # type: i
 
 
 def test_a_pattern_is_the_same_at_every_size() -> None:
-    """The colors, to be exact: what is drawn first."""
+    """The colors, to be exact: what is sampled first."""
     for seed in range(12):
         small, large = (random_pattern(generator(seed), side, side) for side in (112, 224))
         np.testing.assert_allclose(small.mean(axis=(0, 1)), large.mean(axis=(0, 1)), atol=25)

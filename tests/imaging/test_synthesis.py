@@ -142,7 +142,7 @@ def test_bad_input_is_refused_in_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("height", "width", "asked", "side"),
+    ("height", "width", "wanted", "side"),
     [
         (96, 300, None, 96),
         (95, 300, None, 48),
@@ -154,13 +154,13 @@ def test_bad_input_is_refused_in_a_sentence(
     ],
 )
 def test_patches_are_the_center_and_a_random_position(
-    height: int, width: int, asked: int | None, side: int
+    height: int, width: int, wanted: int | None, side: int
 ) -> None:
     y, x = np.mgrid[:height, :width]
     image = np.stack([y, x, 0 * x], axis=-1).astype(np.uint8)
     corners = set()
     for seed in range(30):
-        center, random = example_patches(image, RNG(seed), asked)
+        center, random = example_patches(image, RNG(seed), wanted)
         assert center.shape == random.shape == (side, side, 3)
         middle = ((height - side) // 2 % 256, (width - side) // 2 % 256, 0)
         assert tuple(center[0, 0].tolist()) == middle

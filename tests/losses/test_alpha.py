@@ -67,6 +67,7 @@ def test_inside_weighs_hard_negatives_more_than_outside_does() -> None:
     query, positive, others = unit(5), unit(5), unit(7, 5)
     hard = F.normalize(query + 0.3 * unit(5), dim=0)
     inside, outside = (
-        loss_of(query, positive, hard, others, 2.0, place) for place in ("inside", "outside")
+        loss_of(query, positive, hard, others, 2.0, placement)
+        for placement in ("inside", "outside")
     )
     assert inside > outside

@@ -81,8 +81,8 @@ def test_three_steps_equal_equation_2_with_its_gradient() -> None:
         query_net.zero_grad()
         expected.backward()
         for space, key in enumerate(VIEWS[1:]):  # queue i has k_i embeddings
-            places = torch.arange(8 * step, 8 * step + 8) % 12
-            queues[space][places] = z[key][:, space]
+            indices = torch.arange(8 * step, 8 * step + 8) % 12
+            queues[space][indices] = z[key][:, space]
 
         torch.testing.assert_close(loss, expected)
         for ours, theirs in zip(
@@ -107,10 +107,10 @@ def test_keys_go_through_the_key_encoder_alone_and_once_each() -> None:
     )
     method.loss(Batch(views)).loss.backward()
     assert len(seen["query"]) == 1 and torch.equal(seen["query"][0], views["query"])
-    dealt = [image for batch in seen["key"] for image in batch]
+    shuffled = [image for batch in seen["key"] for image in batch]
     wanted = [image for name, view in views.items() if name != "query" for image in view]
-    assert len(dealt) == len(wanted)  # and not once a space
-    assert all(any(torch.equal(image, one) for one in dealt) for image in wanted)
+    assert len(shuffled) == len(wanted)  # and not once a space
+    assert all(any(torch.equal(image, one) for one in shuffled) for image in wanted)
 
 
 def test_accidental_equal_params_can_be_left_out() -> None:

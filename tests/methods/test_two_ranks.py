@@ -23,9 +23,9 @@ from unshortcut.negatives.texture import TextureSettings
 
 SPACES = {"color": ("color_jitter", "grayscale"), "rotation": ("rotation",)}
 CASES = {
-    # 8 keys a step into 13 places: the queue wraps in the middle of a batch.
+    # 8 keys per step into 13 rows: the queue wraps in the middle of a batch.
     "moco": MoCoSettings(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),)),
-    # More keys a step than places.
+    # More keys per step than rows.
     "moco, short queue": MoCoSettings(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(3),)),
     "moco, batch negatives": MoCoSettings(hidden=8, dim=5, negatives=(BatchSettings(),)),
     "moco, patch and texture": MoCoSettings(

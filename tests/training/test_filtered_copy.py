@@ -25,11 +25,11 @@ from unshortcut.training.online_knn import KnnData, knn_data
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
     """`photos/`, and `copy/` with its negatives; one of them is missing."""
-    drawn = Shapes("train", size=32, count=32)
-    for index in range(len(drawn)):
-        pixels = drawn.image(index).pixels()
+    shapes = Shapes("train", size=32, count=32)
+    for index in range(len(shapes)):
+        pixels = shapes.image(index).pixels()
         for folder, array in (("photos", pixels), ("copy", 255 - pixels)):
-            path = tmp_path / folder / f"{drawn.identity(index)}.png"
+            path = tmp_path / folder / f"{shapes.identity(index)}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             PIL.Image.fromarray(array).save(path)
     next((tmp_path / "copy").rglob("*.png")).unlink()
@@ -124,11 +124,12 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(
 
 def test_a_doubled_set_or_an_unfinished_one_is_no_copy(photos: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    for said, message in (
+    for manifest, message in (
         ({"keep_originals": True, "finished": True}, "is a doubled set"),
+        ({"double": True, "finished": True}, "is a doubled set"),  # of an older version
         ({"keep_originals": False, "finished": False}, "is not finished"),
     ):
-        write_json(copy / MANIFEST, said)
+        write_json(copy / MANIFEST, manifest)
         open_copy.cache_clear()
         with pytest.raises(UsageError, match=message):
             pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[f"data.filtered_copy={copy}"])

@@ -204,8 +204,8 @@ def test_a_loss_that_is_not_finite_stops_the_run(
 
     monkeypatch.setattr(Method, "training_step", poisoned)
     source = Shapes("train", size=32, count=160)
-    said = r"loss is nan at step 3; the last good checkpoint, of step 2, is 'checkpoint.ckpt'"
-    with pytest.raises(RunError, match=said):
+    message = r"loss is nan at step 3; the last good checkpoint, of step 2, is 'checkpoint.ckpt'"
+    with pytest.raises(RunError, match=message):
         pretrain(TINY_RECIPE, source, tmp_path / "run", sets=ONE_EPOCH)
     state = load_checkpoint(tmp_path / "run" / "checkpoint.ckpt")["state_dict"]
     assert all(bool(value.isfinite().all()) for value in state.values())

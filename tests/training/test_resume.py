@@ -34,7 +34,7 @@ def recipe(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def images(tmp_path: Path) -> Path:
-    """A folder of `COUNT` drawn images."""
+    """A folder of `COUNT` rendered images."""
     from PIL import Image
 
     from unshortcut.data.shapes import Shapes
@@ -114,10 +114,10 @@ def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
     process = start(recipe, images, out, "--set", "training.checkpoint_steps=3")
     wait_for_step(process, out, 3)
     process.send_signal(number)
-    _, said = process.communicate(timeout=120)
+    _, output = process.communicate(timeout=120)
     assert process.returncode == 128 + number
-    assert "Traceback" not in said
-    assert "To continue: unshortcut pretrain" in said and "--resume" in said
+    assert "Traceback" not in output
+    assert "To continue: unshortcut pretrain" in output and "--resume" in output
     assert load_checkpoint(RunFolder(out).checkpoint)["global_step"] >= 3
 
 

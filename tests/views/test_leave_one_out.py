@@ -43,7 +43,7 @@ def leave_one_out(augmentations: tuple[Augmentation, ...] = ALL) -> ViewPlan:
     return ViewPlan(transforms, augmentations)
 
 
-def draws(plan: ViewPlan, index: int) -> dict[str, list[Any]]:
+def sampled_params(plan: ViewPlan, index: int) -> dict[str, list[Any]]:
     context = ViewContext(ArrayImage(PICTURE), (3, 0, index), plan.pipelines)
     for name, transform in plan.transforms.items():
         rng = context.generator(name)
@@ -57,10 +57,10 @@ def test_a_key_has_the_query_s_parameters_of_its_augmentations_and_of_no_other()
     equal = {(key, name): 0 for key in plan.transforms for name in names}
     rounds = 60
     for index in range(rounds):
-        drawn = draws(plan, index)
+        sampled = sampled_params(plan, index)
         for key, name in equal:
-            place = names.index(name)
-            equal[key, name] += drawn[key][place] == drawn["query"][place]
+            position = names.index(name)
+            equal[key, name] += sampled[key][position] == sampled["query"][position]
     for space, shared in SPACES.items():
         for name in names:
             times = equal[f"key_{space}", name]
@@ -69,23 +69,23 @@ def test_a_key_has_the_query_s_parameters_of_its_augmentations_and_of_no_other()
 
 
 def test_what_is_not_shared_is_drawn_as_if_nothing_were() -> None:
-    """The draws of a key without sharing, but for the shared places: so they are independent."""
+    """The parameters of a key without sharing, except for the shared ones: they are independent."""
     plan = leave_one_out()
     for index in range(20):
-        drawn = draws(plan, index)
+        sampled = sampled_params(plan, index)
         for space, shared in SPACES.items():
             context = ViewContext(ArrayImage(PICTURE), (3, 0, index), plan.pipelines)
             alone = Pipeline(ALL).sample(context.generator(f"key_{space}"), 40, 56)
-            for place, augmentation in enumerate(ALL):
+            for position, augmentation in enumerate(ALL):
                 if augmentation.name not in shared:
-                    assert drawn[f"key_{space}"][place] == alone[place]
+                    assert sampled[f"key_{space}"][position] == alone[position]
 
 
 def test_angles_of_query_and_independent_key_are_uncorrelated() -> None:
-    """Rotation is drawn with p 0.5: both unturned in a quarter, equal turns in a twelfth."""
+    """Rotation has p 0.5: both unturned in a quarter, equal turns in a twelfth."""
     plan = ViewPlan({"query": Augmented(), "key": Sharing(compares=(("rotation",),))}, (ROTATION,))
-    pairs = [draws(plan, index) for index in range(1500)]
-    share = np.mean([drawn["query"] == drawn["key"] for drawn in pairs])
+    pairs = [sampled_params(plan, index) for index in range(1500)]
+    share = np.mean([sampled["query"] == sampled["key"] for sampled in pairs])
     assert share == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / 1500))
 
 
@@ -93,11 +93,13 @@ def test_the_maker_tells_which_draws_are_equal_by_accident() -> None:
     plan = leave_one_out()
     for index in range(20):
         made = plan(ArrayImage(PICTURE), 3, 0, index)
-        drawn = draws(plan, index)
+        sampled = sampled_params(plan, index)
         for key in ("key", "key_rotation", "key_color"):
-            for space, told in zip(SPACES.values(), made.metadata[key], strict=True):
-                places = [place for place, one in enumerate(ALL) if one.name in space]
-                assert told == all(drawn[key][p] == drawn["query"][p] for p in places)
+            for space, equal_params in zip(SPACES.values(), made.metadata[key], strict=True):
+                positions = [position for position, one in enumerate(ALL) if one.name in space]
+                assert equal_params == all(
+                    sampled[key][p] == sampled["query"][p] for p in positions
+                )
         assert "query" not in made.metadata
 
 
@@ -135,9 +137,9 @@ def test_what_is_done_once_gives_the_same_pixels() -> None:
     plan = leave_one_out()
     for index in range(5):
         made = plan(ArrayImage(PICTURE), 3, 0, index)
-        drawn = draws(plan, index)
+        sampled = sampled_params(plan, index)
         for name, view in made.items():
-            assert np.array_equal(view, Pipeline(ALL).apply(PICTURE, drawn[name])), name
+            assert np.array_equal(view, Pipeline(ALL).apply(PICTURE, sampled[name])), name
 
 
 def test_add_one_views_lack_what_they_are_to_lack_and_nothing_else() -> None:
@@ -148,8 +150,8 @@ def test_add_one_views_lack_what_they_are_to_lack_and_nothing_else() -> None:
     names = [augmentation.name for augmentation in ALL]
     found = {key: dict.fromkeys(names, 0) for key in plan.transforms}
     for index in range(40):
-        for key, drawn in draws(plan, index).items():
-            for name, params in zip(names, drawn, strict=True):
+        for key, sampled in sampled_params(plan, index).items():
+            for name, params in zip(names, sampled, strict=True):
                 found[key][name] += params is not None
     assert all(found["query"][name] == 0 for name in everything)
     assert found["key_rotation"]["color_jitter"] == found["key_rotation"]["grayscale"] == 0
@@ -159,7 +161,7 @@ def test_add_one_views_lack_what_they_are_to_lack_and_nothing_else() -> None:
 
 
 def test_a_crop_is_shared_only_where_both_views_are_turned_alike() -> None:
-    """A quarter turn before the crop exchanges the sides of the image that a box was drawn for."""
+    """A quarter turn before the crop swaps the sides of the image that a box was sampled for."""
     turn_first = (ROTATION, CROP)
     crop_alone = {"query": Augmented(), "key": Sharing(shares=("random_resized_crop",))}
     with pytest.raises(UsageError, match="cannot share 'random_resized_crop'"):

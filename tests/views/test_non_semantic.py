@@ -39,8 +39,8 @@ def with_copies(pixels: np.ndarray, plan: ViewPlan) -> ImageWithCopies:
     return ImageWithCopies(ArrayImage(pixels), "a.png", plan_copies(plan).any_size)
 
 
-def places(patch: np.ndarray, image: np.ndarray) -> list[tuple[int, int]]:
-    """Every place of an image where a patch stands."""
+def positions(patch: np.ndarray, image: np.ndarray) -> list[tuple[int, int]]:
+    """Every position of an image where a patch is found."""
     side = len(patch)
     windows = np.lib.stride_tricks.sliding_window_view(image, (side, side), axis=(0, 1))
     same = (windows == patch.transpose(2, 0, 1)).all(axis=(2, 3, 4))
@@ -53,7 +53,7 @@ def test_tiles_are_patches_of_the_finished_query_view(index: int) -> None:
     assert made["negative"].shape == made["query"].shape
     for top in range(0, SIZE, 8):
         for left in range(0, SIZE, 8):
-            assert places(made["negative"][top : top + 8, left : left + 8], made["query"])
+            assert positions(made["negative"][top : top + 8, left : left + 8], made["query"])
     assert not np.array_equal(made["negative"], made["query"])
 
 
@@ -61,7 +61,7 @@ def test_tiles_of_the_image_are_patches_of_it_and_of_nothing_later() -> None:
     made = views(TiledImage(patch=(8, 8), overlap=False))
     assert made["negative"].shape == (SIZE, SIZE, 3)
     found = [
-        places(made["negative"][top : top + 8, left : left + 8], PICTURE)
+        positions(made["negative"][top : top + 8, left : left + 8], PICTURE)
         for top in range(0, SIZE, 8)
         for left in range(0, SIZE, 8)
     ]
@@ -105,7 +105,7 @@ class TestTextured:
         flat = with_copies(np.full_like(PICTURE, 128), transforms)
         for index in range(5):
             made = transforms(flat, 0, 0, index)
-            # A gray photograph and a gray texture: only the color draws can differ.
+            # A gray photograph and a gray texture: only the color parameters can differ.
             assert np.array_equal(made["negative"], made["query"])
 
     def test_without_a_copy_the_texture_is_synthesized_from_patches_of_the_image(self) -> None:

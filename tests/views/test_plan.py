@@ -28,10 +28,10 @@ PLAN = load_recipe("moco-v2-imagenet", ["views.size=32"]).view_plan()
 class CountingImage(ArrayImage):
     """Counts how often it is decoded, and how small it may be."""
 
-    asked: list[float]
+    requested: list[float]
 
     def pixels(self, shrink: float = 1.0) -> ImageArray:
-        self.asked.append(shrink)
+        self.requested.append(shrink)
         return super().pixels(shrink)
 
 
@@ -48,9 +48,9 @@ def test_the_same_key_gives_the_same_views_and_any_other_key_others() -> None:
 
 def test_the_image_is_decoded_once_at_the_size_that_the_largest_need_allows() -> None:
     image = CountingImage(np.repeat(np.repeat(PICTURE, 20, 0), 20, 1))
-    object.__setattr__(image, "asked", [])
+    image.requested = []
     PLAN(image, 0, 0, 0)
-    (shrink,) = image.asked
+    (shrink,) = image.requested
     crop = PLAN.pipelines["query"].augmentations[0]
     needs = [
         crop.shrink(crop.sample(generator(0, 0, 0, name), image.height, image.width))
@@ -61,7 +61,7 @@ def test_the_image_is_decoded_once_at_the_size_that_the_largest_need_allows() ->
 
 @dataclass(frozen=True)
 class SharedDraws(ViewTransform):
-    """A view with the draws of another, as leave-one-out views will be."""
+    """A view with the parameters of another, as leave-one-out views will be."""
 
     of: str
 
@@ -70,8 +70,8 @@ class SharedDraws(ViewTransform):
     ) -> Sequence[Any]:
         return context.sampled[self.of]
 
-    def apply(self, context: ViewContext, pipeline: Pipeline, draws: Sequence[Any]) -> ImageArray:
-        return pipeline.apply(context.pixels(), draws)
+    def apply(self, context: ViewContext, pipeline: Pipeline, sampled: Sequence[Any]) -> ImageArray:
+        return pipeline.apply(context.pixels(), sampled)
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class Derived(ViewTransform):
     def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
         return int(rng.integers(100))
 
-    def apply(self, context: ViewContext, pipeline: Pipeline, draws: int) -> ImageArray:
+    def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
         return context.views[self.of] // 2
 
-    def shrink(self, pipeline: Pipeline, draws: int) -> float:
+    def shrink(self, pipeline: Pipeline, sampled: int) -> float:
         return float("inf")
 
 

@@ -1,27 +1,22 @@
 """Suppresses texture by Perona–Malik diffusion, at random, as in the papers on texture bias."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
 from pydantic import Field
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Number, Probability, ends, in_order
-from unshortcut.imaging.diffusion import (
-    KAPPAS,
-    Conductance,
-    anisotropic_diffusion,
-    check_settings,
-)
+from unshortcut.imaging.diffusion import KAPPAS, Conductance, anisotropic_diffusion, check_settings
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class AnisotropicDiffusion(Augmentation):
     """With probability p, diffuses for a number of iterations that is sampled uniformly."""
 
-    name: ClassVar[str] = "anisotropic_diffusion"
+    name = "anisotropic_diffusion"
 
     iterations: Annotated[int | tuple[int, int], in_order(0, form="one or two integers")] = (10, 20)
     """Number of iterations, or its range, both ends included."""
@@ -38,7 +33,7 @@ class AnisotropicDiffusion(Augmentation):
     def __post_init__(self) -> None:
         check_settings(0, self.kappa, self.gamma, self.conductance, self.joint)
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> int | None:
+    def sample(self, rng: Rng, height: int, width: int) -> int | None:
         """The number of iterations."""
         chance, position = rng.random(2).tolist()
         low, high = ends(self.iterations)

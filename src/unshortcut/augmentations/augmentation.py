@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.parts import PartOf
+from unshortcut.randomness import Rng
 
 
 class Augmentation(ABC):
@@ -21,7 +20,7 @@ class Augmentation(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> Any:
+    def sample(self, rng: Rng, height: int, width: int) -> Any:
         """Sample parameters for an image of height × width; None leaves the image as it is."""
 
     @abstractmethod
@@ -35,10 +34,26 @@ class Augmentation(ABC):
     def shrink(self, params: Any) -> float:
         """The factor by which the input of `apply` may be smaller than the full image.
 
-        Only the first augmentation of a pipeline is asked. One that returns more than 1 accepts
-        an array in `apply` that is smaller than the size its parameters were sampled for.
+        It only matters for the first augmentation of a pipeline. One that returns more than 1
+        accepts an array in `apply` that is smaller than the size its parameters were sampled for.
         """
         return 1.0
+
+
+class RandomlyApplied(Augmentation):
+    """The base of augmentations that only apply `change` with probability `p`."""
+
+    p: float
+
+    @abstractmethod
+    def change(self, image: ImageArray) -> ImageArray:
+        """The changed image, uint8 (h, w, 3)."""
+
+    def sample(self, rng: Rng, height: int, width: int) -> bool | None:
+        return True if rng.random() < self.p else None
+
+    def apply(self, image: ImageArray, params: bool | None) -> ImageArray:
+        return self.change(image) if params else image
 
 
 AUGMENTATIONS = PartOf("unshortcut.augmentations", Augmentation, "augmentation")
@@ -54,7 +69,7 @@ def make_augmentation(name: str, settings: dict[str, Any]) -> Augmentation:
 
 @dataclass(frozen=True)
 class UseVariant:
-    """Sampled parameters that ask for the whole view to be made from a variant of the image."""
+    """Sampled parameters that request the whole view to be made from a variant of the image."""
 
     name: str
 
@@ -67,7 +82,7 @@ class ChosenAugmentation(NamedTuple):
 
 
 def requested_variant(sampled: Any) -> str | None:
-    """The variant that sampled parameters ask for, None for the image itself.
+    """The variant that sampled parameters request, None for the image itself.
 
     `sampled` are the parameters of an augmentation or of a pipeline.
     """
@@ -87,11 +102,7 @@ class Pipeline:
         self.augmentations = tuple(augmentations)
 
     def sample(
-        self,
-        rng: np.random.Generator,
-        height: int,
-        width: int,
-        given: Mapping[int, Any] = MappingProxyType({}),
+        self, rng: Rng, height: int, width: int, given: Mapping[int, Any] = MappingProxyType({})
     ) -> list[Any]:
         """Sample parameters for an image of height × width.
 

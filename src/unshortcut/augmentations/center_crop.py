@@ -1,25 +1,22 @@
 """Crops the center of the image, for evaluation: torchvision's `CenterCrop`."""
 
-from typing import ClassVar
-
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Size, ends
 from unshortcut.imaging.geometry import crop
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class CenterCrop(Augmentation):
     """Crops a box of the given size at the center; black where the image is smaller."""
 
-    name: ClassVar[str] = "center_crop"
+    name = "center_crop"
 
     size: Size = 224
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> None:
+    def sample(self, rng: Rng, height: int, width: int) -> None:
         """Nothing is random."""
 
     def apply(self, image: ImageArray, params: None) -> ImageArray:

@@ -1,14 +1,13 @@
 """Changes brightness, contrast, saturation and hue: torchvision's `ColorJitter`."""
 
-from typing import Annotated, ClassVar
-
-import numpy as np
+from typing import Annotated
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Pair, Probability, in_order
 from unshortcut.imaging.color import ColorStep, adjust
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 Steps = tuple[tuple[ColorStep, float], ...]
 Factor = Annotated[float | Pair, in_order(0, form="one or two numbers")]
@@ -24,7 +23,7 @@ class ColorJitter(Augmentation):
     A number x stands for the range from 1 - x (at least 0) to 1 + x; for hue, from -x to x.
     """
 
-    name: ClassVar[str] = "color_jitter"
+    name = "color_jitter"
 
     brightness: Factor = 0.4
     contrast: Factor = 0.4
@@ -32,7 +31,7 @@ class ColorJitter(Augmentation):
     hue: Hue = 0.1
     p: Probability = 0.8
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> Steps | None:
+    def sample(self, rng: Rng, height: int, width: int) -> Steps | None:
         """The changes in their order, with their amounts."""
         numbers = rng.random(9).tolist()
         if numbers[0] >= self.p:

@@ -1,12 +1,9 @@
 """Alternatives: the first augmentation of a list that is not skipped at random."""
 
-from typing import ClassVar
-
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import AnyAugmentation, Augmentation, ChosenAugmentation
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
@@ -16,14 +13,12 @@ class FirstOf(Augmentation):
     Parameters are sampled for all of them, so that those of one do not depend on another.
     """
 
-    name: ClassVar[str] = "first_of"
+    name = "first_of"
 
     augmentations: tuple[AnyAugmentation, ...] = ()
     """Each with a probability of its own, in order of priority."""
 
-    def sample(
-        self, rng: np.random.Generator, height: int, width: int
-    ) -> ChosenAugmentation | None:
+    def sample(self, rng: Rng, height: int, width: int) -> ChosenAugmentation | None:
         sampled = [augmentation.sample(rng, height, width) for augmentation in self.augmentations]
         choices = (
             ChosenAugmentation(i, params) for i, params in enumerate(sampled) if params is not None

@@ -1,13 +1,10 @@
 """Views made from a copy of the data set that was filtered or stylized in advance."""
 
-from typing import ClassVar
-
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation, UseVariant
 from unshortcut.fields import Probability
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
@@ -18,13 +15,13 @@ class FromCopy(Augmentation):
     `first_of` it is an alternative to the other augmentations there.
     """
 
-    name: ClassVar[str] = "from_copy"
+    name = "from_copy"
 
     path: str = ""
     """The copy: a folder, a tar file of one, or shards, with the names of the data set's own."""
     p: Probability = 0.5
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> UseVariant | None:
+    def sample(self, rng: Rng, height: int, width: int) -> UseVariant | None:
         return UseVariant(self.path) if rng.random() < self.p else None
 
     def apply(self, image: ImageArray, params: UseVariant | None) -> ImageArray:

@@ -1,27 +1,26 @@
 """Blurs the image with a random radius, as MoCo-v2 and SimCLR do with Pillow's `GaussianBlur`."""
 
-from typing import Annotated, ClassVar
-
-import numpy as np
+from typing import Annotated
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Pair, Probability, in_order
 from unshortcut.imaging.blur import gaussian_blur
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class GaussianBlur(Augmentation):
     """With probability p, a Gaussian blur whose standard deviation is sampled uniformly."""
 
-    name: ClassVar[str] = "gaussian_blur"
+    name = "gaussian_blur"
 
     sigma: Annotated[Pair, in_order(0)] = (0.1, 2.0)
     """Range of the standard deviation in pixels."""
     p: Probability = 0.5
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> float | None:
+    def sample(self, rng: Rng, height: int, width: int) -> float | None:
         """The standard deviation."""
         chance, position = rng.random(2).tolist()
         low, high = self.sigma

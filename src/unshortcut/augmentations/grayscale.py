@@ -1,9 +1,7 @@
 """Converts the image to gray at random: torchvision's `RandomGrayscale`."""
 
-from typing import ClassVar
-
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.augmentations.augmentation import RandomlyApplied
 from unshortcut.fields import Probability
 from unshortcut.imaging.color import gray
 from unshortcut.parts import settings
@@ -13,7 +11,7 @@ from unshortcut.parts import settings
 class Grayscale(RandomlyApplied):
     """With probability p, sets all three channels to the luma."""
 
-    name: ClassVar[str] = "grayscale"
+    name = "grayscale"
 
     p: Probability = 0.2
 

@@ -1,9 +1,7 @@
 """Flips the image left to right at random: torchvision's `RandomHorizontalFlip`."""
 
-from typing import ClassVar
-
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.augmentations.augmentation import RandomlyApplied
 from unshortcut.fields import Probability
 from unshortcut.imaging.geometry import flip_horizontal
 from unshortcut.parts import settings
@@ -13,7 +11,7 @@ from unshortcut.parts import settings
 class HorizontalFlip(RandomlyApplied):
     """With probability p, flips the image left to right."""
 
-    name: ClassVar[str] = "horizontal_flip"
+    name = "horizontal_flip"
 
     p: Probability = 0.5
 

@@ -1,14 +1,13 @@
 """Tiles random patches of the image: the patch-based non-semantic negatives (NSN, section 2.3)."""
 
-from typing import Annotated, ClassVar
-
-import numpy as np
+from typing import Annotated
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Probability, Size, ends, in_order
 from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
@@ -18,7 +17,7 @@ class PatchTiling(Augmentation):
     An image that is not tiled keeps its size, so it should already have the size of the result.
     """
 
-    name: ClassVar[str] = "patch_tiling"
+    name = "patch_tiling"
 
     size: Size = 224
     """Size of the result in pixels: the side of a square, or height and width."""
@@ -34,7 +33,7 @@ class PatchTiling(Augmentation):
     """Rotate single patches by a random multiple of 90 degrees."""
     p: Probability = 1.0
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> Tiles | None:
+    def sample(self, rng: Rng, height: int, width: int) -> Tiles | None:
         if rng.random() >= self.p:
             return None
         return sample_tiles(

@@ -6,26 +6,17 @@ as the magnitude grows.
 """
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Integer, Number, Probability
+from unshortcut.imaging import enhance
 from unshortcut.imaging.color import ColorStep, adjust, solarize
-from unshortcut.imaging.enhance import (
-    affine,
-    autocontrast,
-    equalize,
-    invert,
-    posterize,
-    rotate,
-    sharpen,
-    solarize_add,
-)
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 Level = Annotated[Integer, Field(ge=0, le=255)]
 Fill = tuple[Level, Level, Level]
@@ -46,7 +37,7 @@ class Step(NamedTuple):
 class RandAugment(Augmentation):
     """`count` operations, each applied with probability p, with normally distributed magnitudes."""
 
-    name: ClassVar[str] = "rand_augment"
+    name = "rand_augment"
 
     count: Annotated[Integer, Field(ge=1, le=100)] = 2
     magnitude: Magnitude = 10.0
@@ -56,19 +47,16 @@ class RandAugment(Augmentation):
     """Color of the pixels that a geometric operation leaves empty."""
     p: Probability = 0.5
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> tuple[Step, ...]:
+    def sample(self, rng: Rng, height: int, width: int) -> tuple[Step, ...]:
         steps = []
         for _ in range(self.count):
             chance, position, side, smooth = rng.random(4).tolist()
-            level = (
-                min(max(self.magnitude + self.magnitude_std * rng.standard_normal(), 0.0), 10.0)
-                / 10
-            )
+            magnitude = self.magnitude + self.magnitude_std * rng.standard_normal()
+            level = min(max(magnitude, 0.0), 10.0) / 10
             if chance < self.p:
                 operation = OPERATIONS[int(position * len(OPERATIONS))]
-                amount = _AMOUNTS[operation](level) if operation in _AMOUNTS else 0.0
                 sign = -1 if operation in _TWO_SIDED and side < 0.5 else 1
-                steps.append(Step(operation, sign * amount, smooth < 0.5))
+                steps.append(Step(operation, sign * _AMOUNTS[operation](level), smooth < 0.5))
         return tuple(steps)
 
     def apply(self, image: ImageArray, params: tuple[Step, ...]) -> ImageArray:
@@ -77,44 +65,25 @@ class RandAugment(Augmentation):
         return image
 
 
-OPERATIONS = (
-    "autocontrast",
-    "equalize",
-    "invert",
-    "rotate",
-    "posterize",
-    "solarize",
-    "solarize_add",
-    "color",
-    "contrast",
-    "brightness",
-    "sharpness",
-    "shear_x",
-    "shear_y",
-    "translate_x",
-    "translate_y",
-)
-
-
 def operate(image: ImageArray, step: Step, fill: Fill) -> ImageArray:
     """One operation on a uint8 (h, w, 3) image."""
     height, width = image.shape[:2]
     amount, cubic = step.amount, step.cubic
     match step.operation:
         case "autocontrast":
-            return autocontrast(image)
+            return enhance.autocontrast(image)
         case "equalize":
-            return equalize(image)
+            return enhance.equalize(image)
         case "invert":
-            return invert(image)
+            return enhance.invert(image)
         case "rotate":
-            return rotate(image, amount, fill, cubic=cubic)
+            return enhance.rotate(image, amount, fill, cubic=cubic)
         case "posterize":
-            return posterize(image, int(amount))
+            return enhance.posterize(image, int(amount))
         case "solarize":
             return solarize(image, int(amount))
         case "solarize_add":
-            return solarize_add(image, int(amount))
+            return enhance.solarize_add(image, int(amount))
         case "color":
             return adjust(image, [(ColorStep.SATURATION, amount)])
         case "contrast":
@@ -122,35 +91,30 @@ def operate(image: ImageArray, step: Step, fill: Fill) -> ImageArray:
         case "brightness":
             return adjust(image, [(ColorStep.BRIGHTNESS, amount)])
         case "sharpness":
-            return sharpen(image, amount)
+            return enhance.sharpen(image, amount)
         case "shear_x":
-            return affine(image, fill, shear_x=amount, cubic=cubic)
+            return enhance.affine(image, fill, shear_x=amount, cubic=cubic)
         case "shear_y":
-            return affine(image, fill, shear_y=amount, cubic=cubic)
+            return enhance.affine(image, fill, shear_y=amount, cubic=cubic)
         case "translate_x":
-            return affine(image, fill, shift_x=amount * width, cubic=cubic)
+            return enhance.affine(image, fill, shift_x=amount * width, cubic=cubic)
         case "translate_y":
-            return affine(image, fill, shift_y=amount * height, cubic=cubic)
+            return enhance.affine(image, fill, shift_y=amount * height, cubic=cubic)
     raise ValueError(f"no operation is called '{step.operation}'")
 
 
-def _enhancement(level: float) -> float:
-    return 0.1 + 1.8 * level
-
-
 _AMOUNTS: dict[str, Callable[[float], float]] = {
+    **dict.fromkeys(("autocontrast", "equalize", "invert"), lambda level: 0.0),
     "rotate": lambda level: 30 * level,
     "posterize": lambda level: int(4 * level),
     "solarize": lambda level: int(256 * level),
     "solarize_add": lambda level: int(110 * level),
-    "color": _enhancement,
-    "contrast": _enhancement,
-    "brightness": _enhancement,
-    "sharpness": _enhancement,
-    "shear_x": lambda level: 0.3 * level,
-    "shear_y": lambda level: 0.3 * level,
-    "translate_x": lambda level: 0.45 * level,
-    "translate_y": lambda level: 0.45 * level,
+    **dict.fromkeys(
+        ("color", "contrast", "brightness", "sharpness"), lambda level: 0.1 + 1.8 * level
+    ),
+    **dict.fromkeys(("shear_x", "shear_y"), lambda level: 0.3 * level),
+    **dict.fromkeys(("translate_x", "translate_y"), lambda level: 0.45 * level),
 }
 """Amounts for a magnitude from 0 to 1: degrees, bits, gray levels, factors, slopes, fractions."""
 _TWO_SIDED = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")
+OPERATIONS = tuple(_AMOUNTS)

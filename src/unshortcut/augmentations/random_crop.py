@@ -1,8 +1,7 @@
 """Crops a box of fixed size at a random position, for small images: torchvision's `RandomCrop`."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
 from pydantic import Field
 
 from unshortcut.arrays import ImageArray
@@ -10,19 +9,20 @@ from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Integer, Size, ends
 from unshortcut.imaging.geometry import crop
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class RandomCrop(Augmentation):
     """Pads the image with black, further if it is smaller than the box, and crops the box."""
 
-    name: ClassVar[str] = "random_crop"
+    name = "random_crop"
 
     size: Size = 32
     padding: Annotated[Integer, Field(ge=0, le=10_000)] = 4
     """Width of the border in pixels."""
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> tuple[int, int]:
+    def sample(self, rng: Rng, height: int, width: int) -> tuple[int, int]:
         """Top and left of the box in pixels of the image; negative in the border."""
         box_height, box_width = ends(self.size)
         return self._start(rng, height, box_height), self._start(rng, width, box_width)
@@ -33,6 +33,6 @@ class RandomCrop(Augmentation):
     def output_size(self, params: tuple[int, int], height: int, width: int) -> tuple[int, int]:
         return ends(self.size)
 
-    def _start(self, rng: np.random.Generator, length: int, wanted: int) -> int:
+    def _start(self, rng: Rng, length: int, wanted: int) -> int:
         border = self.padding + max(0, wanted - length - 2 * self.padding)
         return int(rng.integers(length + 2 * border - wanted + 1)) - border

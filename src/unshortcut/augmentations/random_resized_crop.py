@@ -1,15 +1,14 @@
 """Crops a random box and resizes it: torchvision's `RandomResizedCrop`."""
 
 import math
-from typing import Annotated, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Annotated, NamedTuple
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Pair, Size, ends, in_order
 from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 _TRIES = 10
 _TINY = 1e-6
@@ -30,7 +29,7 @@ class Crop(NamedTuple):
 class RandomResizedCrop(Augmentation):
     """Crops a box of random area and aspect ratio and resizes it with antialiasing."""
 
-    name: ClassVar[str] = "random_resized_crop"
+    name = "random_resized_crop"
 
     size: Size = 224
     """Size of the result in pixels: the side of a square, or height and width."""
@@ -39,7 +38,7 @@ class RandomResizedCrop(Augmentation):
     ratio: Annotated[Pair, in_order(_TINY)] = (3 / 4, 4 / 3)
     """Range of width divided by height, sampled log-uniformly."""
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> Crop:
+    def sample(self, rng: Rng, height: int, width: int) -> Crop:
         log_low, log_high = math.log(self.ratio[0]), math.log(self.ratio[1])
         for _ in range(_TRIES):
             area = height * width * rng.uniform(*self.scale)

@@ -1,14 +1,13 @@
 """Resizes the image with antialiasing, for evaluation: torchvision's `Resize`."""
 
-from typing import ClassVar, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Size
 from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 class Sizes(NamedTuple):
@@ -24,11 +23,11 @@ class Sizes(NamedTuple):
 class Resize(Augmentation):
     """Resizes the shorter side to `size` if it is one number, else to height and width."""
 
-    name: ClassVar[str] = "resize"
+    name = "resize"
 
     size: Size = 256
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> Sizes:
+    def sample(self, rng: Rng, height: int, width: int) -> Sizes:
         """Nothing is random."""
         if isinstance(self.size, tuple):
             return Sizes(*self.size, height, width)

@@ -1,8 +1,7 @@
 """Rotates the image by a multiple of 90 degrees at random, as in LooC (section 4)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from unshortcut.arrays import ImageArray
@@ -10,18 +9,19 @@ from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import Probability
 from unshortcut.imaging.geometry import rotate90
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class Rotation(Augmentation):
     """With probability p, rotates counter-clockwise by one of the angles, all equally likely."""
 
-    name: ClassVar[str] = "rotation"
+    name = "rotation"
 
     angles: Annotated[tuple[Literal[90, 180, 270], ...], Field(min_length=1)] = (90, 180, 270)
     p: Probability = 0.5
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> int | None:
+    def sample(self, rng: Rng, height: int, width: int) -> int | None:
         """The angle in degrees."""
         chance, position = rng.random(2).tolist()
         return self.angles[int(position * len(self.angles))] if chance < self.p else None

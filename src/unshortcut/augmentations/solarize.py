@@ -1,11 +1,11 @@
 """Inverts bright values at random: torchvision's `RandomSolarize`."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.augmentations.augmentation import RandomlyApplied
 from unshortcut.fields import Number, Probability
 from unshortcut.imaging.color import solarize
 from unshortcut.parts import settings
@@ -15,7 +15,7 @@ from unshortcut.parts import settings
 class Solarize(RandomlyApplied):
     """With probability p, replaces values v of at least the threshold by 255 - v."""
 
-    name: ClassVar[str] = "solarize"
+    name = "solarize"
 
     threshold: Annotated[Number, Field(ge=0, le=256)] = 128.0
     p: Probability = 0.2

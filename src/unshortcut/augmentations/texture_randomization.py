@@ -7,8 +7,6 @@ style image is transferred without a network (`imaging.transfer`), or by AdaIN w
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.data.open import open_data
@@ -20,16 +18,16 @@ from unshortcut.imaging.geometry import allowed_shrink
 from unshortcut.imaging.patterns import random_pattern
 from unshortcut.imaging.transfer import fit_style, transfer_texture
 from unshortcut.parts import settings
-from unshortcut.randomness import generator
+from unshortcut.randomness import Rng, generator
 
 _TRIES = 10
 
 
 @settings
-class TextureRandomization(Augmentation):
-    """With probability p, transfers the texture of a random style image or random pattern."""
+class StyleSettings:
+    """Settings that this augmentation shares with an operation on data sets."""
 
-    name: ClassVar[str] = "texture_randomization"
+    name: ClassVar[str]
 
     strength: Probability = 1.0
     """From 0, which leaves the image unchanged, to 1, which replaces all of its texture."""
@@ -37,6 +35,14 @@ class TextureRandomization(Augmentation):
     """Style images: a folder, a tar file, shards or a data set; None for procedural patterns."""
     adain: str | None = None
     """A file of AdaIN weights; with it, AdaIN replaces the transfer without a network."""
+
+
+@settings
+class TextureRandomization(StyleSettings, Augmentation):
+    """With probability p, transfers the texture of a random style image or random pattern."""
+
+    name = "texture_randomization"
+
     p: Probability = 0.5
 
     def __post_init__(self) -> None:
@@ -48,7 +54,7 @@ class TextureRandomization(Augmentation):
         except UsageError as error:
             raise UsageError(f"{self.name}: {error}") from None
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> int | None:
+    def sample(self, rng: Rng, height: int, width: int) -> int | None:
         """The number of a style, which stands for the same style in every image and view."""
         chance, style = rng.random(), int(rng.integers(2**62))
         return style if chance < self.p else None

@@ -1,14 +1,13 @@
 """Replaces the image by texture synthesized from two of its patches (NSN, section 2.2)."""
 
-from typing import ClassVar, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.fields import PositiveInt, Probability, Size, ends
 from unshortcut.imaging.synthesis import cut_patches, patch_side, synthesize_texture
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 class TextureParams(NamedTuple):
@@ -24,7 +23,7 @@ class TextureParams(NamedTuple):
 class TextureSynthesis(Augmentation):
     """With probability p, synthesizes texture from the central and a random patch."""
 
-    name: ClassVar[str] = "texture_synthesis"
+    name = "texture_synthesis"
 
     size: Size = 224
     """Size of the result in pixels: the side of a square, or height and width."""
@@ -32,7 +31,7 @@ class TextureSynthesis(Augmentation):
     """Side of the patches; None for 96 if the image is large enough, else 48, else its side."""
     p: Probability = 1.0
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> TextureParams | None:
+    def sample(self, rng: Rng, height: int, width: int) -> TextureParams | None:
         side = patch_side(height, width, self.patch)
         chance = rng.random()
         top, left, seed = rng.integers((height - side + 1, width - side + 1, 2**31)).tolist()

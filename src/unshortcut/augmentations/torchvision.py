@@ -12,7 +12,7 @@ from torchvision.transforms import v2
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation, Pipeline, requested_variant
-from unshortcut.randomness import Key, generator
+from unshortcut.randomness import Key, Rng, generator
 
 
 class AsTransform(v2.Transform):
@@ -41,7 +41,7 @@ class AsTransform(v2.Transform):
     def extra_repr(self) -> str:
         return repr(self.augmentation)
 
-    def _apply(self, inputs: Any, rng: np.random.Generator) -> Any:
+    def _apply(self, inputs: Any, rng: Rng) -> Any:
         leaves, structure = pytree.tree_flatten(inputs)
         size: tuple[int, int] | None = None
         sampled: Any = None

@@ -1,9 +1,7 @@
 """Flips the image upside down at random: torchvision's `RandomVerticalFlip`."""
 
-from typing import ClassVar
-
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._random import RandomlyApplied
+from unshortcut.augmentations.augmentation import RandomlyApplied
 from unshortcut.fields import Probability
 from unshortcut.imaging.geometry import flip_vertical
 from unshortcut.parts import settings
@@ -13,7 +11,7 @@ from unshortcut.parts import settings
 class VerticalFlip(RandomlyApplied):
     """With probability p, flips the image upside down."""
 
-    name: ClassVar[str] = "vertical_flip"
+    name = "vertical_flip"
 
     p: Probability = 0.5
 

@@ -11,7 +11,6 @@ from unshortcut.build.operation import Operation, make_operation
 from unshortcut.build.run import BuildResult, Engine, build_dataset
 from unshortcut.data.naming import Data
 from unshortcut.errors import UsageError
-from unshortcut.parts import build
 
 
 def filter_data(
@@ -49,17 +48,14 @@ def filter_data(
         UsageError: the request is wrong; nothing has been written.
         RunError: the run ended early.
     """
-    if isinstance(method, Operation):
-        if settings:
-            raise UsageError("settings can only be given with the name of a method")
-        operation = method
-    else:
-        operation = make_operation(method, settings)
+    if isinstance(method, Operation) and settings:
+        raise UsageError("settings can only be given with the name of a method")
+    operation = method if isinstance(method, Operation) else make_operation(method, settings)
     return build_dataset(
         "filter",
         source,
         destination,
-        _copy_settings(operation, format, quality, seed, keep_originals),
+        CopySettings(operation, format, quality, seed, keep_originals),
         workers=workers,
         engine=engine,
         address=address,
@@ -96,22 +92,9 @@ def texturize(
         "texturize",
         source,
         destination,
-        _copy_settings(operation, format, quality, seed, keep_originals),
+        CopySettings(operation, format, quality, seed, keep_originals),
         workers=workers,
         engine=engine,
         address=address,
         console=console,
     )
-
-
-def _copy_settings(
-    operation: Operation, format: OutputFormat, quality: int, seed: int, keep_originals: bool
-) -> CopySettings:
-    values = {
-        "operation": operation,
-        "format": format,
-        "quality": quality,
-        "seed": seed,
-        "keep_originals": keep_originals,
-    }
-    return build(CopySettings, values, "the copy's settings")

@@ -1,6 +1,5 @@
 """Settings of a copy: everything its bytes depend on, besides the image and its path."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,16 +10,18 @@ from unshortcut.build.encoding import OutputFormat, encode, format_of
 from unshortcut.build.operation import OPERATIONS, Operation
 from unshortcut.data import tree
 from unshortcut.data.copies import copy_name
-from unshortcut.parts import part_to_mapping
+from unshortcut.parts import part_to_mapping, settings
 from unshortcut.randomness import generator
 from unshortcut.result import public_name
 
 _SMALL = 32
 
 
-@dataclass(frozen=True)
+@settings
 class CopySettings:
     """The operation, and how its results are named and encoded."""
+
+    name = "the copy's settings"
 
     operation: Annotated[Operation, OPERATIONS]
     format: OutputFormat = "keep"
@@ -58,17 +59,11 @@ class CopySettings:
 
     def parameters(self) -> dict[str, Any]:
         """All settings as plain values, without private paths."""
-        settings = part_to_mapping(self.operation)
-        return {
-            "operation": {
-                key: public_name(value) if isinstance(value, str) else value
-                for key, value in settings.items()
-            },
-            "format": self.format,
-            "quality": self.quality,
-            "seed": self.seed,
-            "keep_originals": self.keep_originals,
+        operation = {
+            key: public_name(value) if isinstance(value, str) else value
+            for key, value in part_to_mapping(self.operation).items()
         }
+        return {**vars(self), "operation": operation}
 
     def _marked(self, path: str) -> str:
         """`cat/1.jpg` as `cat/1-anisotropic.jpg` if the original keeps its name."""

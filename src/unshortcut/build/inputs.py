@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import EncodedSource
@@ -15,38 +13,31 @@ from unshortcut.data.named import NAMES, named_splits
 from unshortcut.data.naming import Data
 from unshortcut.data.open import DataSpec, open_data
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern
-from unshortcut.data.source import ImageSource
+from unshortcut.data.source import ImageSource, Joined
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tar, open_tree
 from unshortcut.errors import UsageError
 
 
-class Tree:
-    """Images with their paths, from a folder, a tar file or a named data set."""
+class Tree(Joined):
+    """Images with their paths, from a folder, a tar file or a named data set.
+
+    `name` is written to the manifest; it contains no private path.
+    """
 
     def __init__(self, name: str, *sources: ImageSource) -> None:
+        super().__init__(*sources)
         self.name = name
-        """The name written to the manifest. It contains no private path."""
-        self.sources = sources
-        self._ends = np.cumsum([len(source) for source in sources])
-
-    def __len__(self) -> int:
-        return int(self._ends[-1])
 
     def path(self, index: int) -> str:
         """The path of an image in the tree, as the file system spells it."""
-        source, position = self._locate(index)
+        source, position = self.locate(index)
         if isinstance(source, EncodedSource):
             return source.names[position]
         return source.identity(position)
 
-    def identity(self, index: int) -> str:
-        """The path of an image as valid text, even if the name on disk is not."""
-        source, position = self._locate(index)
-        return source.identity(position)
-
     def load(self, index: int) -> tuple[ImageArray, bytes | None]:
         """The pixels of an image and the content of its file, if any. Raises `BadImageError`."""
-        source, position = self._locate(index)
+        source, position = self.locate(index)
         if isinstance(source, EncodedSource):
             content = source.read(position)
             return EncodedImage(content).pixels(), content
@@ -54,7 +45,7 @@ class Tree:
 
     def size(self, index: int) -> int | None:
         """Size of an image's file in bytes; None without a file or if it cannot be read."""
-        source, position = self._locate(index)
+        source, position = self.locate(index)
         if isinstance(source, TarSource):
             return int(source.sizes[position])
         if isinstance(source, FolderSource):
@@ -66,7 +57,7 @@ class Tree:
 
     def modified(self, index: int) -> int:
         """When the file of an image was last written, in nanoseconds; 0 if unknown."""
-        source, position = self._locate(index)
+        source, position = self.locate(index)
         try:
             if isinstance(source, TarSource):
                 return source.archives[int(source.archive[position])].stat().st_mtime_ns
@@ -78,7 +69,7 @@ class Tree:
 
     def has_files(self, index: int) -> bool:
         """Whether an image is a file, as opposed to generated or held in memory."""
-        return isinstance(self._locate(index)[0], EncodedSource)
+        return isinstance(self.locate(index)[0], EncodedSource)
 
     def disk_paths(self) -> Iterator[Path]:
         """Every folder and file that is read from disk."""
@@ -89,11 +80,6 @@ class Tree:
                 yield from (source.root / folder for folder in folders)
             elif isinstance(source, TarSource):
                 yield from source.archives
-
-    def _locate(self, index: int) -> tuple[ImageSource, int]:
-        """The source that holds an image, and the image's index in it."""
-        number = int(np.searchsorted(self._ends, index, side="right"))
-        return self.sources[number], index - (int(self._ends[number - 1]) if number else 0)
 
 
 @dataclass(frozen=True)
@@ -143,7 +129,7 @@ def _folder(path: Path, split: str | None) -> FolderSource:
     names = image_paths(path)
     if not names:
         raise UsageError(f"no images in the folder {path}")
-    return FolderSource(path, names, None, None)
+    return FolderSource(path, names)
 
 
 def _shards(name: str, paths: list[Path], spec: DataSpec) -> Shards:

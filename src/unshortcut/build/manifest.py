@@ -56,9 +56,7 @@ class Manifest:
             differing = [key for key in differing if not key.startswith("operation.")]
             differing.insert(0, "operation.name")
         if differing:
-            lines = (
-                f"  {key}: {there.get(key)!r} there, {here.get(key)!r} here" for key in differing
-            )
+            lines = [f"  {k}: {there.get(k)!r} there, {here.get(k)!r} here" for k in differing]
             raise UsageError(
                 f"{self.path.parent} was made with other parameters; name another folder, or use "
                 "the same ones:\n" + "\n".join(lines)
@@ -106,8 +104,6 @@ def _flat(values: dict[str, Any], path: str = "") -> dict[str, Any]:
     """Nested keys joined by dots."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{path}{key}.")
-        else:
-            flat[f"{path}{key}"] = value
+        nested = isinstance(value, dict)
+        flat |= _flat(value, f"{path}{key}.") if nested else {f"{path}{key}": value}
     return flat

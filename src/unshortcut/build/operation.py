@@ -3,20 +3,19 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.parts import PartOf
+from unshortcut.randomness import Rng
 
 
 class Operation(ABC):
     """A class whose fields are its settings (see `parts.settings`), found by its `name`."""
 
     name: ClassVar[str]
-    """Its name in the command line, and the suffix of copies that lie beside their originals."""
+    """Its name in the command line, and the suffix of copies that lie next to their originals."""
 
     @abstractmethod
-    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
+    def apply(self, image: ImageArray, rng: Rng) -> ImageArray:
         """The changed copy, uint8 (h', w', 3), of an image, uint8 (h, w, 3) of any size.
 
         Must not change its input; all randomness comes from `rng`.

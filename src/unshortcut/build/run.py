@@ -100,7 +100,10 @@ def build_dataset(
         job = TreeJob(inputs, settings, writer)
     job.check()
     settings.warm_up()
-    _make_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot create the folder {folder}: {error.strerror}") from None
     console = console or Console(stderr=True)
     try:
         with sole_writer(folder), stop_on_signals():
@@ -207,13 +210,6 @@ def _collect(
     except RunError as error:
         raise RunError(f"{error}: {so_far()}") from None
     return now
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot create the folder {folder}: {error.strerror}") from None
 
 
 def _warn_if_space_is_low(job: Job, pending: IndexArray) -> None:

@@ -30,10 +30,8 @@ class ShardSample:
 
     @property
     def image(self) -> Member | None:
-        for member in self.members:
-            if _ending(self, member).lower() in IMAGE_EXTENSIONS:
-                return member
-        return None
+        images = (m for m in self.members if _ending(self, m).lower() in IMAGE_EXTENSIONS)
+        return next(images, None)
 
 
 class ShardJob(Job):
@@ -67,9 +65,7 @@ class ShardJob(Job):
     def earlier(self, unit: int) -> Outcome | None:
         path = self.shards.paths[unit]
         target = self.writer.destination / path.name
-        if not target.is_file():
-            return None
-        if is_outdated(target.stat().st_mtime_ns, path.stat().st_mtime_ns):
+        if not target.is_file() or is_outdated(target.stat().st_mtime_ns, path.stat().st_mtime_ns):
             return None
         there = attempt(path.name, lambda: {member.name for member in index_tar(target)})
         samples = attempt(path.name, partial(read_samples, path))
@@ -132,7 +128,8 @@ class ShardJob(Job):
     def _make(self, path: Path, sample: ShardSample) -> list[bytes] | Failure:
         """The contents of the members, in the order of `_names`."""
         image = sample.image
-        identity = f"{path.name}/{_text(sample.members[0].name if image is None else image.name)}"
+        name = os.fsencode((image or sample.members[0]).name).decode(errors="replace")
+        identity = f"{path.name}/{name}"
 
         def make() -> list[bytes]:
             originals = [read_range(path, m.offset, m.size) for m in sample.members]
@@ -171,10 +168,6 @@ def read_samples(path: Path) -> list[ShardSample]:
 
 def _ending(sample: ShardSample, member: Member) -> str:
     return member.name[len(sample.key) + 1 :]
-
-
-def _text(name: str) -> str:
-    return os.fsencode(name).decode(errors="replace")
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:

@@ -1,5 +1,4 @@
 from .folder import FolderSource as FolderSource
-from .joined import Joined as Joined
 from .loader import ViewLoader as ViewLoader
 from .named import ArraySource as ArraySource
 from .open import open_data as open_data
@@ -9,5 +8,6 @@ from .source import ArrayImage as ArrayImage
 from .source import BadImageError as BadImageError
 from .source import Image as Image
 from .source import ImageSource as ImageSource
+from .source import Joined as Joined
 from .source import Subset as Subset
 from .tarfile_source import TarSource as TarSource

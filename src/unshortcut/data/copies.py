@@ -7,26 +7,24 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from unshortcut.arrays import ImageArray
 from unshortcut.data import tree
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import Names, check_header
 from unshortcut.data.folder import FolderSource, image_paths, read_file
-from unshortcut.data.joined import Joined
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
 from unshortcut.data.source import (
     BadImageError,
     DerivedSource,
     Image,
     ImageSource,
+    Joined,
     require_same_size,
 )
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tree
@@ -86,36 +84,30 @@ class FolderCopy(Copy):
 
     def fingerprint(self) -> str:
         root = Path(self.where)
-        return FolderSource(root, image_paths(root), None, None).fingerprint()
+        return FolderSource(root, image_paths(root)).fingerprint()
 
 
 class TarCopy(Copy):
-    """A tar file with the original's tree of files."""
+    """A tar file with the original's tree of files, or shards named like the original's.
 
-    def __init__(self, where: str, source: TarSource) -> None:
+    `key` gives the part of a name by which a copy is found; in shards it is that of the sample.
+    """
+
+    def __init__(self, where: str, source: TarSource, key: Callable[[str], str] = str) -> None:
         super().__init__(where)
         self.source = source
-        self.index = _NameIndex([self._key(source.identity(i)) for i in range(len(source))])
+        self.key = key
+        self.index = _NameIndex([key(source.identity(i)) for i in range(len(source))])
 
     def read(self, identity: str, limit: int | None = None) -> bytes:
         for name in _candidates(identity):
-            index = self.index.find(self._key(name))
+            index = self.index.find(self.key(name))
             if index is not None:
                 return self.source.read(index, limit)
         raise self.missing()
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
-
-    def _key(self, name: str) -> str:
-        return name
-
-
-class ShardsCopy(TarCopy):
-    """Shards named like the original's; a sample is found by its key."""
-
-    def _key(self, name: str) -> str:
-        return sample_key(name)
 
 
 class _NameIndex:
@@ -145,14 +137,14 @@ def open_copy(where: str) -> Copy:
     if is_shard_pattern(where):
         shards = expand(where)
         _check_manifest(shards[0].parent)
-        return ShardsCopy(where, open_shards(shards))
+        return TarCopy(where, open_shards(shards), sample_key)
     if not path.is_file() or not is_tar(path):
         raise UsageError(
             f"there is no copy of a data set at {where}: neither a folder nor a tar file"
         )
     _check_manifest(path.parent)
     if holds_samples(path):
-        return ShardsCopy(where, open_shards([path]))
+        return TarCopy(where, open_shards([path]), sample_key)
     return TarCopy(where, open_tree(path))
 
 
@@ -192,24 +184,13 @@ def with_filtered_copy(source: ImageSource, where: str) -> Joined:
     return Joined(source, CopiedSource(source, open_copy(where)))
 
 
-@dataclass(frozen=True)
 class ImageWithCopies:
     """An image whose variants are its copies in other data sets, by their paths."""
 
-    original: Image
-    identity: str
-    copies: Mapping[str, Copy]
-
-    @property
-    def height(self) -> int:
-        return self.original.height
-
-    @property
-    def width(self) -> int:
-        return self.original.width
-
-    def pixels(self, shrink: float = 1.0) -> ImageArray:
-        return self.original.pixels(shrink)
+    def __init__(self, image: Image, identity: str, copies: Mapping[str, Copy]) -> None:
+        self.height, self.width, self.pixels = image.height, image.width, image.pixels
+        self.identity = identity
+        self.copies = copies
 
     def variant(self, name: str) -> Image:
         return self.copies[name].image(self.identity)
@@ -234,9 +215,9 @@ def _check_manifest(folder: Path) -> None:
         return  # a copy that another tool has made
     if not isinstance(manifest, dict):
         return
-    if manifest.get("keep_originals"):
+    if manifest.get("keep_originals") or manifest.get("double"):  # its name in older versions
         raise UsageError(
-            f"{folder} is a doubled set, which holds the originals as well: use it as the data, "
+            f"{folder} is a doubled set, which contains the originals as well: use it as the data, "
             "not as a copy of them"
         )
     if manifest.get("finished") is False:

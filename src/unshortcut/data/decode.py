@@ -11,9 +11,8 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 import simplejpeg
-from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.data.jpeg import is_jpeg, jpeg_header
 from unshortcut.data.source import BadImageError
 
@@ -108,7 +107,7 @@ def _to_rgb(image: PIL.Image.Image) -> ImageArray:
     return np.array(image.convert("RGB"))
 
 
-def _from_16_bits(levels: NDArray[np.int64]) -> ImageArray:
+def _from_16_bits(levels: IndexArray) -> ImageArray:
     """Gray (h, w) from 0 to 65535 as 8-bit RGB; Pillow itself would clip at 255."""
     if levels.min() < 0 or levels.max() > 65535:
         raise BadImageError("32-bit samples have no defined range")

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unshortcut.data.decode import EncodedImage
-from unshortcut.data.source import BadImageError, ImageSource
+from unshortcut.data.source import BadImageError, Classes, ImageSource, Labels
 
 HEADER_BYTES = 1 << 16
 """Nearly every header is shorter; the rest of a file is read only if it is not."""
@@ -41,12 +40,7 @@ class EncodedSource(ImageSource):
 
     has_headers = True
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        classes: tuple[str, ...] | None,
-        labels: NDArray[np.int64] | None,
-    ) -> None:
+    def __init__(self, names: Sequence[str], classes: Classes, labels: Labels) -> None:
         self.names = Names(names)
         self.classes = classes
         self.labels = labels
@@ -62,7 +56,7 @@ class EncodedSource(ImageSource):
         return EncodedImage(self.read(index))
 
     def identity(self, index: int) -> str:
-        # A file name may be no valid text, but reports need text.
+        # A file name need not be valid text, but reports need text.
         return os.fsencode(self.names[index]).decode(errors="replace")
 
     def check_header(self, index: int) -> None:

@@ -5,12 +5,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unshortcut.data import tree
 from unshortcut.data.encoded import EncodedSource
-from unshortcut.data.source import BadImageError
+from unshortcut.data.source import BadImageError, Classes, Labels
 from unshortcut.errors import UsageError
 
 
@@ -18,11 +15,7 @@ class FolderSource(EncodedSource):
     """Given files below a folder; `open_folder` finds them."""
 
     def __init__(
-        self,
-        root: Path,
-        names: Sequence[str],
-        classes: tuple[str, ...] | None,
-        labels: NDArray[np.int64] | None,
+        self, root: Path, names: Sequence[str], classes: Classes = None, labels: Labels = None
     ) -> None:
         super().__init__(names, classes, labels)
         self.root = root
@@ -46,7 +39,7 @@ class FolderSource(EncodedSource):
 
 
 def open_folder(root: Path, split: str | None = None) -> FolderSource:
-    """The images of a folder, sorted by path; `tree.py` says what its sub-folders mean."""
+    """The images of a folder, sorted by path; `tree.py` explains what its subfolders mean."""
     paths = image_paths(root)
     if not paths:
         raise UsageError(f"no images in the folder {root}")
@@ -66,10 +59,9 @@ def read_file(path: Path, limit: int | None = None) -> bytes:
 def image_paths(root: Path) -> list[str]:
     """The paths below `root` that are candidates for an image, sorted by their bytes.
 
-    Candidates are files with an image's extension, whatever is in them, and files without any
-    extension whose first bytes are an image's. Links are followed, except back to a folder that
-    is on the way; a link with an image's extension that leads nowhere, or to itself, is a candidate
-    that cannot be read.
+    Candidates are files with the extension of an image, and files without an extension that start
+    like one. Links are followed, except to a parent folder; a broken link with the extension of an
+    image is a candidate that cannot be read.
     """
     return sorted(_walk(os.fspath(root), "", ()), key=os.fsencode)
 

@@ -239,28 +239,18 @@ def check_batch(length: int, batch_size: int) -> None:
 
 
 def collate(samples: list[LoadedSample]) -> LoadedBatch:
-    """Stack samples; views stay uint8 and keep their memory layout."""
-
-    def numbers(values: list[int]) -> Tensor:
-        return torch.tensor(values, dtype=torch.int64)
-
+    """Stack samples; views stay uint8 and are channels last in memory."""
+    stacked = {name: np.stack([one.views[name] for one in samples]) for name in samples[0].views}
     return LoadedBatch(
-        views={
-            name: _stack([sample.views[name] for sample in samples]) for name in samples[0].views
-        },
-        index=numbers([sample.index for sample in samples]),
-        label=numbers([sample.label for sample in samples]),
+        views={name: torch.from_numpy(v).permute(0, 3, 1, 2) for name, v in stacked.items()},
+        index=torch.tensor([sample.index for sample in samples], dtype=torch.int64),
+        label=torch.tensor([sample.label for sample in samples], dtype=torch.int64),
         metadata={
             name: torch.from_numpy(np.stack([sample.metadata[name] for sample in samples]))
             for name in samples[0].metadata
         },
         failures=[failure for sample in samples for failure in sample.failures],
     )
-
-
-def _stack(views: list[NDArray[np.uint8]]) -> Tensor:
-    """n views (h, w, 3) as (n, 3, h, w), channels last in memory."""
-    return torch.from_numpy(np.stack(views)).permute(0, 3, 1, 2)
 
 
 def _init_worker(worker: int) -> None:
@@ -281,8 +271,5 @@ def _end_later(number: int, frame: FrameType | None) -> None:
 
 
 def _stop_workers(loader: DataLoader[Any]) -> None:
-    iterator = loader._iterator
-    loader._iterator = None
-    shutdown = getattr(iterator, "_shutdown_workers", None)
-    if shutdown is not None:
-        shutdown()
+    iterator, loader._iterator = loader._iterator, None
+    getattr(iterator, "_shutdown_workers", lambda: None)()

@@ -4,17 +4,17 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.data.folder import FolderSource
 from unshortcut.data.shapes import SPLITS as SHAPES_SPLITS
 from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import ArrayImage, ImageSource
+from unshortcut.data.source import ArrayImage, Classes, ImageSource, Labels
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.files import cache_folder
 
@@ -25,11 +25,7 @@ class ArraySource(ImageSource):
     """Images in memory, uint8 (N, h, w, 3), or (N, h, w) if gray."""
 
     def __init__(
-        self,
-        name: str,
-        images: ImageArray,
-        classes: tuple[str, ...] | None,
-        labels: NDArray[np.int64] | None,
+        self, name: str, images: ImageArray, classes: Classes = None, labels: Labels = None
     ) -> None:
         self.name = name
         self.images = images
@@ -57,58 +53,51 @@ class ArraySource(ImageSource):
         return digest.hexdigest()
 
 
-Reader = Callable[[str, Any], ImageSource]
-
-
 @dataclass(frozen=True)
 class _Named:
     """A data set of torchvision: its class, the arguments of each split, and how it is read."""
 
     class_name: str
     splits: Mapping[str, Mapping[str, Any]]
-    read: Reader
+    read: Callable[[str, Any], ImageSource]
 
 
-def _arrays(labels: str) -> Reader:
+def _read_arrays(labels: str, name: str, dataset: Any) -> ArraySource:
     """For a data set with pixels in `data` and labels in the given attribute."""
-
-    def read(name: str, dataset: Any) -> ImageSource:
-        images = np.asarray(dataset.data)
-        if images.ndim == 4 and images.shape[1] == 3:
-            images = images.transpose(0, 2, 3, 1)
-        numbers = np.asarray(getattr(dataset, labels), dtype=np.int64)
-        if (numbers < 0).any():  # STL-10's unlabeled images have -1
-            return ArraySource(name, images, None, None)
-        classes = getattr(dataset, "classes", None) or range(int(numbers.max()) + 1)
-        return ArraySource(name, images, tuple(str(label) for label in classes), numbers)
-
-    return read
+    images = np.asarray(dataset.data)
+    if images.ndim == 4 and images.shape[1] == 3:
+        images = images.transpose(0, 2, 3, 1)
+    numbers = np.asarray(getattr(dataset, labels), dtype=np.int64)
+    if (numbers < 0).any():  # STL-10's unlabeled images have -1
+        return ArraySource(name, images)
+    return ArraySource(name, images, _class_names(dataset, numbers), numbers)
 
 
-def _files(paths: str) -> Reader:
+def _read_files(paths: str, name: str, dataset: Any) -> FolderSource:
     """For a data set of files with paths in the given attribute and labels in `_labels`."""
-
-    def read(name: str, dataset: Any) -> ImageSource:
-        return _file_source(dataset, getattr(dataset, paths), dataset._labels)
-
-    return read
+    return _file_source(dataset, getattr(dataset, paths), dataset._labels)
 
 
-def _imagenette(name: str, dataset: Any) -> ImageSource:
-    paths = [path for path, _ in dataset._samples]
-    return _file_source(dataset, paths, [label for _, label in dataset._samples])
+def _read_imagenette(name: str, dataset: Any) -> FolderSource:
+    paths, labels = zip(*dataset._samples, strict=True)
+    return _file_source(dataset, paths, labels)
 
 
 def _file_source(dataset: Any, paths: Sequence[Any], labels: Sequence[int]) -> FolderSource:
     root = Path(dataset.root)
-    names = [os.path.relpath(path, root) for path in paths]
     numbers = np.asarray(labels, dtype=np.int64)
-    classes = getattr(dataset, "classes", None) or range(int(numbers.max()) + 1)
+    names = [os.path.relpath(path, root) for path in paths]
+    return FolderSource(root, names, _class_names(dataset, numbers), numbers)
+
+
+def _class_names(dataset: Any, labels: IndexArray) -> tuple[str, ...]:
+    names = getattr(dataset, "classes", None) or range(int(labels.max()) + 1)
     # Imagenette gives each class as a tuple of synonyms.
-    texts = tuple(str(label[0] if isinstance(label, tuple) else label) for label in classes)
-    return FolderSource(root, names, texts, numbers)
+    return tuple(str(name[0] if isinstance(name, tuple) else name) for name in names)
 
 
+_FILES = partial(_read_files, "_image_files")
+_TARGETS, _LABELS = partial(_read_arrays, "targets"), partial(_read_arrays, "labels")
 _TRAIN_TEST = {"train": {"train": True}, "test": {"train": False}}
 
 
@@ -118,28 +107,26 @@ def _by_split(*names: str) -> dict[str, dict[str, Any]]:
 
 def _imagenette_of(size: str) -> _Named:
     splits = {name: {"split": name, "size": size} for name in ("train", "val")}
-    return _Named("Imagenette", splits, _imagenette)
+    return _Named("Imagenette", splits, _read_imagenette)
 
 
 _TORCHVISION: dict[str, _Named] = {
-    "cifar10": _Named("CIFAR10", _TRAIN_TEST, _arrays("targets")),
-    "cifar100": _Named("CIFAR100", _TRAIN_TEST, _arrays("targets")),
-    "mnist": _Named("MNIST", _TRAIN_TEST, _arrays("targets")),
-    "fashion-mnist": _Named("FashionMNIST", _TRAIN_TEST, _arrays("targets")),
-    "stl10": _Named(
-        "STL10", _by_split("train", "test", "unlabeled", "train+unlabeled"), _arrays("labels")
-    ),
-    "svhn": _Named("SVHN", _by_split("train", "test", "extra"), _arrays("labels")),
+    "cifar10": _Named("CIFAR10", _TRAIN_TEST, _TARGETS),
+    "cifar100": _Named("CIFAR100", _TRAIN_TEST, _TARGETS),
+    "mnist": _Named("MNIST", _TRAIN_TEST, _TARGETS),
+    "fashion-mnist": _Named("FashionMNIST", _TRAIN_TEST, _TARGETS),
+    "stl10": _Named("STL10", _by_split("train", "test", "unlabeled", "train+unlabeled"), _LABELS),
+    "svhn": _Named("SVHN", _by_split("train", "test", "extra"), _LABELS),
     "imagenette": _imagenette_of("full"),
     "imagenette-320": _imagenette_of("320px"),
     "imagenette-160": _imagenette_of("160px"),
-    "flowers102": _Named("Flowers102", _by_split("train", "val", "test"), _files("_image_files")),
-    "food101": _Named("Food101", _by_split("train", "test"), _files("_image_files")),
-    "dtd": _Named("DTD", _by_split("train", "val", "test"), _files("_image_files")),
+    "flowers102": _Named("Flowers102", _by_split("train", "val", "test"), _FILES),
+    "food101": _Named("Food101", _by_split("train", "test"), _FILES),
+    "dtd": _Named("DTD", _by_split("train", "val", "test"), _FILES),
     "pets": _Named(
         "OxfordIIITPet",
         {"train": {"split": "trainval"}, "test": {"split": "test"}},
-        _files("_images"),
+        partial(_read_files, "_images"),
     ),
 }
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unshortcut.arrays import IndexArray
 from unshortcut.data.failures import Failure
 from unshortcut.data.source import BadImageError, ImageSource, Subset
 from unshortcut.errors import UsageError
@@ -23,7 +23,7 @@ class ScanReport:
     """The result of a scan: the bad images, and an estimate of their share."""
 
     total: int
-    bad_indices: NDArray[np.int64]
+    bad_indices: IndexArray
     """Sorted indices of the bad images."""
     bad: tuple[Failure, ...]
     """The bad images in the order of their indices."""
@@ -31,7 +31,7 @@ class ScanReport:
     """Estimated share of bad images: bad headers, plus the rate in the decoded sample."""
 
     @property
-    def good_indices(self) -> NDArray[np.int64]:
+    def good_indices(self) -> IndexArray:
         return np.setdiff1d(np.arange(self.total, dtype=np.int64), self.bad_indices)
 
     def check(self, max_share: float = 0.1) -> None:
@@ -78,10 +78,7 @@ def scan(
         decodable = np.array([i for i in chosen if int(i) not in bad], dtype=np.int64)
         checked = len(headers) + len(chosen) - len(decodable)
         undecodable = _run(
-            pool,
-            lambda index: source.image(index).pixels(),
-            decodable,
-            lambda done: report(checked + done),
+            pool, lambda i: source.image(i).pixels(), decodable, lambda done: report(checked + done)
         )
     header_share = len(bad) / total
     sample_share = len(undecodable) / max(len(decodable), 1)
@@ -102,12 +99,12 @@ def readable(source: ImageSource, report: ScanReport) -> ImageSource:
 def _run(
     pool: ThreadPoolExecutor,
     check: Callable[[int], Any],
-    indices: NDArray[np.int64],
+    indices: IndexArray,
     on_done: Callable[[int], None],
 ) -> dict[int, str]:
     """Check images in chunks; returns the reason for each bad one by index."""
 
-    def check_chunk(chunk: NDArray[np.int64]) -> dict[int, str]:
+    def check_chunk(chunk: IndexArray) -> dict[int, str]:
         found = {}
         for index in map(int, chunk):
             try:

@@ -3,13 +3,13 @@
 import json
 import re
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unshortcut.data import tree
+from unshortcut.data.source import Classes, Labels
 from unshortcut.data.tarfile_source import Member, TarSource, index_tar, is_tar, read_range
 from unshortcut.errors import UsageError
 
@@ -40,15 +40,10 @@ def expand(pattern: str) -> list[Path]:
         count *= int(last) - int(first) + 1
         if count > _MAX_SHARDS:
             raise UsageError(f"'{pattern}' stands for more than {_MAX_SHARDS} files")
-        width = len(first)
-        ranges.append([f"{n:0{width}d}" for n in range(int(first), int(last) + 1)])
-    names = []
-    for numbers in product(*ranges):
-        texts = [pieces[0]]
-        for number, text in zip(numbers, pieces[3::3], strict=True):
-            texts += [number, text]
-        names.append(Path("".join(texts)).expanduser())
-    return names
+        ranges.append([f"{n:0{len(first)}d}" for n in range(int(first), int(last) + 1)])
+    texts = pieces[::3]
+    joined = (chain(*zip(texts, (*numbers, ""), strict=True)) for numbers in product(*ranges))
+    return [Path("".join(parts)).expanduser() for parts in joined]
 
 
 def holds_samples(path: Path) -> bool:
@@ -117,9 +112,7 @@ def _label(path: Path, sample: _Sample) -> Label | None:
     return label
 
 
-def _number(
-    labels: list[Label | None], names: list[str]
-) -> tuple[tuple[str, ...] | None, NDArray[np.int64] | None]:
+def _number(labels: list[Label | None], names: list[str]) -> tuple[Classes, Labels]:
     """Class names and labels; labels that are names are numbered in alphabetical order."""
     if all(label is None for label in labels):
         return None, None

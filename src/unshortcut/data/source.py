@@ -2,13 +2,16 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import ImageArray, IndexArray
+
+Classes = tuple[str, ...] | None
+"""Class names in the order of the labels, or None without labels."""
+Labels = IndexArray | None
+"""(N,), or None."""
 
 
 class BadImageError(Exception):
@@ -53,19 +56,12 @@ def require_same_size(copy: Image, image: Image) -> None:
         )
 
 
-@dataclass(frozen=True)
 class ArrayImage:
     """An image in memory, uint8 (h, w, 3)."""
 
-    array: ImageArray
-
-    @property
-    def height(self) -> int:
-        return int(self.array.shape[0])
-
-    @property
-    def width(self) -> int:
-        return int(self.array.shape[1])
+    def __init__(self, array: ImageArray) -> None:
+        self.array = array
+        self.height, self.width = array.shape[:2]
 
     def pixels(self, shrink: float = 1.0) -> ImageArray:
         return self.array
@@ -74,10 +70,8 @@ class ArrayImage:
 class ImageSource(ABC):
     """A fixed, ordered collection of images; cheap to pickle, so that workers can receive it."""
 
-    classes: tuple[str, ...] | None = None
-    """Class names in the order of the labels, or None without labels."""
-    labels: NDArray[np.int64] | None = None
-    """(N,) int64, or None."""
+    classes: Classes = None
+    labels: Labels = None
     has_headers: bool = False
     """Whether `check_header` finds bad images faster than decoding them would."""
 
@@ -110,17 +104,21 @@ class DerivedSource(ImageSource):
         self.labels = source.labels
         self.has_headers = source.has_headers
 
+    def original(self, index: int) -> int:
+        """The index of an image in the original source."""
+        return index
+
     def __len__(self) -> int:
         return len(self.source)
 
     def image(self, index: int) -> Image:
-        return self.source.image(index)
+        return self.source.image(self.original(index))
 
     def identity(self, index: int) -> str:
-        return self.source.identity(index)
+        return self.source.identity(self.original(index))
 
     def check_header(self, index: int) -> None:
-        self.source.check_header(index)
+        self.source.check_header(self.original(index))
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
@@ -129,7 +127,7 @@ class DerivedSource(ImageSource):
 class Subset(DerivedSource):
     """Some images of a source, in the given order."""
 
-    def __init__(self, source: ImageSource, indices: NDArray[np.int64]) -> None:
+    def __init__(self, source: ImageSource, indices: IndexArray) -> None:
         super().__init__(source)
         self.indices = np.asarray(indices, dtype=np.int64)
         self.labels = None if source.labels is None else source.labels[self.indices]
@@ -137,16 +135,49 @@ class Subset(DerivedSource):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def image(self, index: int) -> Image:
-        return self.source.image(int(self.indices[index]))
-
-    def identity(self, index: int) -> str:
-        return self.source.identity(int(self.indices[index]))
-
-    def check_header(self, index: int) -> None:
-        self.source.check_header(int(self.indices[index]))
+    def original(self, index: int) -> int:
+        return int(self.indices[index])
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256(self.source.fingerprint().encode())
         digest.update(self.indices.tobytes())
         return digest.hexdigest()
+
+
+class Joined(ImageSource):
+    """Sources of the same classes, one after another; unlabeled if any of them is unlabeled."""
+
+    def __init__(self, *sources: ImageSource) -> None:
+        self.sources = sources
+        self.ends = np.cumsum([len(source) for source in sources])
+        self.classes = sources[0].classes
+        self.has_headers = any(source.has_headers for source in sources)
+        labels = [source.labels for source in sources if source.labels is not None]
+        self.labels = np.concatenate(labels) if len(labels) == len(sources) else None
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def image(self, index: int) -> Image:
+        source, index = self.locate(index)
+        return source.image(index)
+
+    def identity(self, index: int) -> str:
+        source, index = self.locate(index)
+        return source.identity(index)
+
+    def check_header(self, index: int) -> None:
+        source, index = self.locate(index)
+        source.check_header(index)
+
+    def fingerprint(self) -> str:
+        prints = " ".join(source.fingerprint() for source in self.sources)
+        return hashlib.sha256(prints.encode()).hexdigest()
+
+    def locate(self, index: int) -> tuple[ImageSource, int]:
+        """The source that holds an image, and the image's index in it."""
+        number = int(np.searchsorted(self.ends, index, side="right"))
+        if index < 0 or number == len(self.sources):
+            raise IndexError(index)
+        start = int(self.ends[number - 1]) if number else 0
+        return self.sources[number], index - start

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unshortcut.arrays import IndexArray
 from unshortcut.data import tree
 from unshortcut.data.encoded import EncodedSource
-from unshortcut.data.source import BadImageError
+from unshortcut.data.source import BadImageError, Classes, Labels
 from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
 
@@ -46,10 +46,10 @@ class TarSource(EncodedSource):
     def __init__(
         self,
         archives: Sequence[Path],
-        archive: NDArray[np.int64],
+        archive: IndexArray,
         members: Sequence[Member],
-        classes: tuple[str, ...] | None,
-        labels: NDArray[np.int64] | None,
+        classes: Classes = None,
+        labels: Labels = None,
     ) -> None:
         super().__init__([member.name for member in members], classes, labels)
         self.archives = tuple(archives)
@@ -97,7 +97,7 @@ def open_tar(path: Path, split: str | None = None) -> TarSource:
 def open_tree(path: Path) -> TarSource:
     """Open all images of a tar file of a folder, whatever their split, without labels."""
     members = image_members(path)
-    return TarSource([path], np.zeros(len(members), dtype=np.int64), members, None, None)
+    return TarSource([path], np.zeros(len(members), dtype=np.int64), members)
 
 
 def image_members(path: Path) -> list[Member]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unshortcut.arrays import IndexArray
+from unshortcut.data.source import Classes, Labels
 from unshortcut.errors import UsageError, unknown
 
 IMAGE_EXTENSIONS = frozenset(
@@ -22,22 +23,16 @@ _MAGIC = (
     *(b"BM", b"II*\x00", b"MM\x00*"),
 )
 _STANDARD_SPLITS = ("train", "val", "test")
-_SPLIT_OF_FOLDER = {
-    "train": "train",
-    "val": "val",
-    "valid": "val",
-    "validation": "val",
-    "test": "test",
-}
+_SPLIT_OF_FOLDER = {name: name for name in _STANDARD_SPLITS} | {"valid": "val", "validation": "val"}
 
 
 @dataclass(frozen=True)
 class SplitSelection:
     """The images of one split: their positions in the list of paths, classes and labels."""
 
-    positions: NDArray[np.int64]
-    classes: tuple[str, ...] | None
-    labels: NDArray[np.int64] | None
+    positions: IndexArray
+    classes: Classes = None
+    labels: Labels = None
 
 
 def is_hidden(name: str) -> bool:
@@ -92,13 +87,16 @@ def select(paths: Sequence[str], split: str | None, where: str) -> SplitSelectio
         chosen = {split} | {folder for folder, name in _SPLIT_OF_FOLDER.items() if name == split}
         hits = [i for i, path in enumerate(paths) if _folder(path, 0) in chosen]
         if not hits:
-            raise _no_split(split, splits or tuple(_top_folders(paths) or ()), where)
+            known = splits or tuple(_top_folders(paths) or ())
+            if not known:
+                raise UsageError(f"{where} has no split '{split}': it has no splits.")
+            raise unknown(f"split of {where}", split, known)
         positions = np.array(hits, dtype=np.int64)
     depth = 1 if splits or split is not None else 0
     folders = [_folder(path, depth) for path in paths]
     classes = tuple(sorted({folder for folder in folders if folder is not None}))
     if len(classes) < 2 or any(folders[i] is None for i in positions):
-        return SplitSelection(positions, None, None)
+        return SplitSelection(positions)
     number = {name: i for i, name in enumerate(classes)}
     labels = np.array([number[folders[i] or ""] for i in positions], dtype=np.int64)
     return SplitSelection(positions, classes, labels)
@@ -112,16 +110,5 @@ def _folder(path: str, depth: int) -> str | None:
 
 def _top_folders(paths: Sequence[str]) -> set[str] | None:
     """The folders at the top, or None if there are images next to them."""
-    tops = set()
-    for path in paths:
-        top, slash, _ = path.partition("/")
-        if not slash:
-            return None
-        tops.add(top)
-    return tops
-
-
-def _no_split(split: str, known: tuple[str, ...], where: str) -> UsageError:
-    if not known:
-        return UsageError(f"{where} has no split '{split}': it has no splits.")
-    return unknown(f"split of {where}", split, known)
+    tops = {_folder(path, 0) for path in paths}
+    return None if None in tops else {top for top in tops if top is not None}

@@ -10,9 +10,8 @@ import math
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 
 _PASSES = 3
 
@@ -24,7 +23,7 @@ def gaussian_blur(image: ImageArray, sigma: float) -> ImageArray:
     return np.asarray(blurred, dtype=np.uint8)
 
 
-def box_kernel(sigma: float) -> NDArray[np.float32]:
+def box_kernel(sigma: float) -> FloatArray:
     """(2 r + 1,) weights that sum to 1: the extended box filter, applied three times."""
     # A box of 2 m + 1 ones and two ends of weight `end`, with variance sigma² / 3.
     variance = sigma * sigma / _PASSES

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unshortcut.arrays import FloatArray
+
 Conductance = Literal["exponential", "rational", "tukey"]
 """g(δ), MedPy's options 1, 2 and 3: exp(−(δ/κ)²), 1/(1 + (δ/κ)²), ½ max(1 − (δ/κ)²/2, 0)²."""
 
@@ -83,9 +85,8 @@ def check_settings(
     """
     if iterations < 0:
         raise ValueError(f"iterations must be at least 0, not {iterations}")
-    smallest, greatest = KAPPAS
-    if not smallest <= kappa <= greatest:
-        raise ValueError(f"kappa must be from {smallest:g} to {greatest:g}, not {kappa}")
+    if not KAPPAS[0] <= kappa <= KAPPAS[1]:
+        raise ValueError(f"kappa must be from {KAPPAS[0]:g} to {KAPPAS[1]:g}, not {kappa}")
     neighbors = 6 if joint else 4
     if not 0 < gamma <= 1 / neighbors:
         kind = "joint diffusion" if joint else "diffusion"
@@ -94,9 +95,8 @@ def check_settings(
             "beyond that"
         )
     if conductance not in CONDUCTANCES:
-        raise ValueError(
-            f"conductance must be one of {', '.join(CONDUCTANCES)}, not {conductance!r}"
-        )
+        known = ", ".join(CONDUCTANCES)
+        raise ValueError(f"conductance must be one of {known}, not {conductance!r}")
 
 
 _F = np.float32
@@ -112,7 +112,7 @@ _CHAIN = (0.0022359325126408824, 0.16116043504521643, 0.6276732268539027, -0.377
 
 def _weights(
     conductance: Conductance, kappa: float, gamma: float
-) -> tuple[int, np.float32, NDArray[np.float32]]:
+) -> tuple[int, np.float32, FloatArray]:
     """The code of a conductance, a scale for the image, and (5,) coefficients for that scale.
 
     The coefficients include γ, and the scale makes a = 1, which saves two multiplications per flow.

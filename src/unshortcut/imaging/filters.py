@@ -31,11 +31,7 @@ def bilateral(
         repeats: number of passes; several weak passes flatten more, with fewer halos, than a
             strong one.
 
-    Returns:
-        uint8 (h, w, 3), independent of OpenCV's number of threads.
-
-    Raises:
-        ValueError: a setting is out of range.
+    The result does not depend on OpenCV's number of threads.
     """
     if diameter < 1 or repeats < 0:
         raise ValueError(
@@ -73,24 +69,13 @@ def cartoon(
         block: size of the neighborhood whose mean a gray level is compared with, odd, at least 3;
             outlines are up to half as wide.
         offset: how many levels below that mean a pixel must be to belong to an outline.
-
-    Returns:
-        uint8 (h, w, 3).
-
-    Raises:
-        ValueError: a setting is out of range.
     """
     if median < 1 or median % 2 == 0 or block < 3 or block % 2 == 0:
         raise ValueError(
             f"median must be odd and at least 1, block odd and at least 3, not {median} and {block}"
         )
-    colors = bilateral(
-        image,
-        diameter=diameter,
-        sigma_color=sigma_color,
-        sigma_space=sigma_space,
-        repeats=repeats,
-    )
+    sigmas = {"sigma_color": sigma_color, "sigma_space": sigma_space}
+    colors = bilateral(image, diameter=diameter, repeats=repeats, **sigmas)
     # The textbook uses the gray levels of the photograph; its outlines would add texture again.
     gray = cv2.medianBlur(cv2.cvtColor(colors, cv2.COLOR_RGB2GRAY), median)
     inside = cv2.adaptiveThreshold(

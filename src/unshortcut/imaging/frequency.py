@@ -18,10 +18,9 @@ from typing import Literal, get_args
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 
 Shape = Literal["square", "round"]
 
@@ -41,9 +40,7 @@ def high_pass(image: ImageArray, r: float, shape: Shape = "square") -> ImageArra
 
 
 @lru_cache(maxsize=64)
-def frequency_mask(
-    height: int, width: int, r: float, shape: Shape = "square"
-) -> NDArray[np.float32]:
+def frequency_mask(height: int, width: int, r: float, shape: Shape = "square") -> FloatArray:
     """(height, width // 2 + 1) weights for `rfft2` that are equivalent to the mask of size r.
 
     A coefficient inside the mask whose mirror image (−u, −v) is outside has the weight 1/2, which
@@ -66,15 +63,13 @@ def frequency_mask(
     return weights
 
 
-def _filtered(image: ImageArray, weights: NDArray[np.float32], level: int) -> ImageArray:
+def _filtered(image: ImageArray, weights: FloatArray, level: int) -> ImageArray:
     height, width = _sides(image)
     planes = np.stack(cv2.split(image)).astype(np.float32)
     spectrum = fft.rfft2(planes)
     spectrum *= weights
-    kept = fft.irfft2(spectrum, s=(height, width))
-    return np.asarray(
-        np.clip(np.rint(kept + level), 0, 255).astype(np.uint8).transpose(1, 2, 0), order="C"
-    )
+    kept = np.rint(fft.irfft2(spectrum, s=(height, width)) + level)
+    return np.asarray(kept.clip(0, 255).astype(np.uint8).transpose(1, 2, 0), order="C")
 
 
 def _sides(image: ImageArray) -> tuple[int, int]:

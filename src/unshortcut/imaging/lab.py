@@ -22,9 +22,7 @@ def rgb_to_lab(images: Tensor) -> Tensor:
     # Both curves are a power function above a knee and linear below. The power is computed
     # everywhere; the clamps prevent infinite gradients in the linear part.
     linear = torch.where(
-        images > 0.04045,
-        ((images.clamp(min=0.04045) + 0.055) / 1.055) ** 2.4,
-        images / 12.92,
+        images > 0.04045, ((images.clamp(min=0.04045) + 0.055) / 1.055) ** 2.4, images / 12.92
     )
     red, green, blue = linear.unbind(dim=1)
     # Not a matrix product, which mixed precision would compute in half precision.

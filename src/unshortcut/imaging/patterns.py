@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.arrays import FloatArray, ImageArray
+from unshortcut.randomness import Rng
 
 _WAVES = 48
 
 
-def random_pattern(rng: np.random.Generator, height: int, width: int) -> ImageArray:
+def random_pattern(rng: Rng, height: int, width: int) -> ImageArray:
     """A texture with random family, scale, direction and palette, uint8 (height, width, 3)."""
     # Parameters that do not depend on the size are sampled first, so that a seed gives the same
     # pattern at all sizes.
@@ -33,32 +34,33 @@ def random_pattern(rng: np.random.Generator, height: int, width: int) -> ImageAr
     return np.asarray(cv2.LUT(cv2.merge([levels] * 3), palette), dtype=np.uint8)
 
 
-def grain(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+def grain(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Band-limited noise, from isotropic to nearly one direction."""
-    return _noise(rng, height, width, period, octaves=rng.uniform(0.3, 1.5), angles=_angles(rng))
+    octaves = rng.uniform(0.3, 1.5)
+    angles = rng.uniform(0, 2 * np.pi), np.pi * rng.random() ** 2
+    return _noise(rng, height, width, period, octaves, angles)
 
 
-def strokes(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+def strokes(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Long parallel strokes, as in fur, wood or brushwork."""
     angle = rng.uniform(0, np.pi)
     along, across = period * rng.uniform(4, 10), period / 1.5
-    frequency = np.stack(
-        [rng.uniform(-1, 1, _WAVES) / along, rng.uniform(0.3, 1.0, _WAVES) / across]
-    )
+    waves = rng.uniform(-1, 1, _WAVES) / along, rng.uniform(0.3, 1.0, _WAVES) / across
+    frequency = np.stack(waves)
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    bend = _warp(rng, height, width, period * 8, period)
+    bend = [_noise(rng, height, width, period * 8, octaves=0.5) for _ in range(2)]
     field = _sum(rng, height, width, rotation @ frequency, np.ones(_WAVES))
-    return _displaced(field, bend)
+    return _displaced(field, np.float32(period) * np.stack(bend))
 
 
-def stripes(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+def stripes(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Stripes, from straight to strongly bent and from soft to sharp."""
     phase = _ramp(rng, height, width, period)
     phase += rng.uniform(0.0, 2.5) * _noise(rng, height, width, period * 6, octaves=1.0)
     return _hard(rng, np.cos(phase))
 
 
-def weave(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+def weave(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Two crossing gratings: checks, weave, lattices of dots."""
     phase = _ramp(rng, height, width, period, directions=2)
     bend = rng.uniform(0.0, 1.2) * _noise(rng, height, width, period * 8, octaves=1.0)
@@ -67,20 +69,20 @@ def weave(rng: np.random.Generator, height: int, width: int, period: float) -> F
     return _hard(rng, mixed)
 
 
-def spots(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+def spots(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Blots and labyrinths: narrow-band noise with a threshold."""
     field = _noise(rng, height, width, period * 1.4, octaves=0.2)
     return _hard(rng, field + rng.uniform(-1.0, 1.0))
 
 
-def marble(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+def marble(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Veins: a coarse grating, bent by noise of many octaves."""
     phase = _ramp(rng, height, width, period * 3)
     phase += rng.uniform(1.5, 4.0) * _noise(rng, height, width, period * 8, octaves=4.0)
     return np.asarray(1.5 - 3.0 * np.abs(np.sin(phase)) ** rng.uniform(0.5, 1.5), np.float32)
 
 
-def cells(rng: np.random.Generator, height: int, width: int, period: float) -> FloatArray:
+def cells(rng: Rng, height: int, width: int, period: float) -> FloatArray:
     """Cells around random points, each with its own tone and a soft edge: stones, scales."""
     wide = period * 2.0
     count = max(4, int(height * width / wide**2))
@@ -94,24 +96,13 @@ def cells(rng: np.random.Generator, height: int, width: int, period: float) -> F
     return np.asarray(tones[label] + dome, np.float32)
 
 
-FAMILIES: tuple[Callable[[np.random.Generator, int, int, float], FloatArray], ...] = (
-    grain,
-    strokes,
-    stripes,
-    weave,
-    spots,
-    marble,
-    cells,
-)
+Family = Callable[[Rng, int, int, float], FloatArray]
+FAMILIES: tuple[Family, ...] = (grain, strokes, stripes, weave, spots, marble, cells)
 """Each takes (rng, height, width, period); its structure is about `period` pixels wide."""
 
 
 def _sum(
-    rng: np.random.Generator,
-    height: int,
-    width: int,
-    frequency: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    rng: Rng, height: int, width: int, frequency: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> FloatArray:
     """Sum of waves with (2, K) cycles per pixel, vertical and horizontal, and random phases."""
     # The sines of float32 are five times as fast.
@@ -126,7 +117,7 @@ def _sum(
 
 
 def _noise(
-    rng: np.random.Generator,
+    rng: Rng,
     height: int,
     width: int,
     period: float,
@@ -140,18 +131,11 @@ def _noise(
     octave = rng.uniform(0.0, octaves, _WAVES)
     angle = angles[0] + angles[1] * rng.random(_WAVES)
     frequency = np.minimum(2.0**octave / period, 0.45)
-    return _sum(
-        rng, height, width, frequency * np.stack([np.sin(angle), np.cos(angle)]), 0.5**octave
-    )
+    waves = frequency * np.stack([np.sin(angle), np.cos(angle)])
+    return _sum(rng, height, width, waves, 0.5**octave)
 
 
-def _angles(rng: np.random.Generator) -> tuple[float, float]:
-    return rng.uniform(0, 2 * np.pi), np.pi * rng.random() ** 2
-
-
-def _ramp(
-    rng: np.random.Generator, height: int, width: int, period: float, directions: int = 1
-) -> NDArray[np.float32]:
+def _ramp(rng: Rng, height: int, width: int, period: float, directions: int = 1) -> FloatArray:
     """The phase of a grating (h, w), or of two nearly perpendicular ones (2, h, w)."""
     angle = rng.uniform(0, 2 * np.pi) + np.arange(directions) * rng.uniform(1.0, np.pi / 2)
     y = np.arange(height, dtype=np.float32)[:, None] * np.sin(angle)[:, None, None]
@@ -160,16 +144,7 @@ def _ramp(
     return phase[0] if directions == 1 else phase
 
 
-def _warp(
-    rng: np.random.Generator, height: int, width: int, period: float, amount: float
-) -> NDArray[np.float32]:
-    """(2, h, w) displacements in pixels."""
-    return np.stack(
-        [_noise(rng, height, width, period, octaves=0.5) for _ in range(2)]
-    ) * np.float32(amount)
-
-
-def _displaced(field: FloatArray, shift: NDArray[np.float32]) -> FloatArray:
+def _displaced(field: FloatArray, shift: FloatArray) -> FloatArray:
     """Read the field at displaced positions, with reflection at the border."""
     height, width = field.shape
     y = shift[0] + np.arange(height, dtype=np.float32)[:, None]
@@ -178,13 +153,13 @@ def _displaced(field: FloatArray, shift: NDArray[np.float32]) -> FloatArray:
     return np.asarray(moved, np.float32)
 
 
-def _hard(rng: np.random.Generator, field: FloatArray) -> FloatArray:
+def _hard(rng: Rng, field: FloatArray) -> FloatArray:
     """Transitions of random sharpness between two tones, +1.3 and -1.3."""
     gain = np.float32(np.exp(rng.uniform(0.0, 2.0)))
     return np.asarray(np.float32(1.3) * np.tanh(gain * field), np.float32)
 
 
-def _palette(rng: np.random.Generator) -> ImageArray:
+def _palette(rng: Rng) -> ImageArray:
     """(1, 256, 3): a gradient through four colors, the outer ones far apart in lightness."""
     stops = rng.uniform(0, 255, (4, 3))
     light = np.array([rng.uniform(10, 80), *rng.uniform(40, 215, 2), rng.uniform(175, 245)])

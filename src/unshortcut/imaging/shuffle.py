@@ -3,9 +3,10 @@
 import numpy as np
 
 from unshortcut.arrays import ImageArray
+from unshortcut.randomness import Rng
 
 
-def shuffle_patches(image: ImageArray, grid: int, rng: np.random.Generator) -> ImageArray:
+def shuffle_patches(image: ImageArray, grid: int, rng: Rng) -> ImageArray:
     """Shuffle the grid × grid equal patches of a uint8 (h, w, 3) image.
 
     If the grid does not divide a side, the remaining pixels stay where they are, half of them at

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.imaging._synthesis_kernel import NEIGHBORS, REACH, WEIGHT_SUM, resolve, shuffled
+from unshortcut.randomness import Rng
 
 PATCH_SIDES = (96, 48)
 """Sides of example patches in pixels; the larger one is used if it fits into the image."""
@@ -100,9 +101,7 @@ def synthesize_texture(
     return np.ascontiguousarray(colors.view(np.uint8).reshape(height, width, 4)[..., :3])
 
 
-def example_patches(
-    image: ImageArray, rng: np.random.Generator, side: int | None = None
-) -> list[ImageArray]:
+def example_patches(image: ImageArray, rng: Rng, side: int | None = None) -> list[ImageArray]:
     """Two square patches of a uint8 (h, w, 3) image: its center, and one at a random position.
 
     Args:

@@ -12,6 +12,7 @@ from numba import njit
 
 from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.imaging._memory import copy_run
+from unshortcut.randomness import Rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Tiles:
 
 
 def sample_tiles(
-    rng: np.random.Generator,
+    rng: Rng,
     height: int,
     width: int,
     *,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import torch
 from pydantic import Field
@@ -56,7 +56,7 @@ def without_positives(
 class Debiased(ContrastiveLoss):
     """`debiased_loss` with its settings; the defaults are those of the official code."""
 
-    name: ClassVar[str] = "debiased"
+    name = "debiased"
 
     temperature: PositiveNumber = 0.5
     positive_share: Annotated[Number, Field(ge=0, lt=1)] = 0.1

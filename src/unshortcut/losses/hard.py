@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -39,7 +38,7 @@ def hard_loss(
 class Hard(Debiased):
     """`hard_loss` with its settings; the defaults are those of the official code."""
 
-    name: ClassVar[str] = "hard"
+    name = "hard"
 
     beta: NonNegativeNumber = 1.0
     """How strongly hard negatives are emphasized; with 0, all have the same weight."""

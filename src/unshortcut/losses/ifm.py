@@ -1,7 +1,6 @@
 """Implicit feature modification: InfoNCE and its adversarial version (Robinson et al., 2021)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -33,7 +32,7 @@ def ifm_loss(
 class IFM(ContrastiveLoss):
     """`ifm_loss` with its settings; the defaults are those of the official code on ImageNet-100."""
 
-    name: ClassVar[str] = "ifm"
+    name = "ifm"
 
     temperature: PositiveNumber = 0.2
     epsilon: NonNegativeNumber = 0.1

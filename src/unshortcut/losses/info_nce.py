@@ -1,7 +1,6 @@
 """InfoNCE, the loss of MoCo and SimCLR (equation 1 of the non-semantic-negatives paper)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -29,7 +28,7 @@ def info_nce_loss(positive: Tensor, negatives: Sequence[Tensor], temperature: fl
 class InfoNCE(ContrastiveLoss):
     """`info_nce_loss` with its temperature."""
 
-    name: ClassVar[str] = "info_nce"
+    name = "info_nce"
 
     temperature: PositiveNumber = 0.2
 

@@ -1,7 +1,6 @@
 """The squared distance of unit vectors, the loss of BYOL (equation 2 of the NSN paper)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -31,7 +30,7 @@ def squared_distance_loss(positive: Tensor, negatives: Sequence[Tensor]) -> Tens
 class SquaredDistance(Loss):
     """`squared_distance_loss`; alpha is the weight of a negative's distance."""
 
-    name: ClassVar[str] = "squared_distance"
+    name = "squared_distance"
 
     def __call__(self, positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
         return squared_distance_loss(positive, negatives)

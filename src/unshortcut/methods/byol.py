@@ -5,7 +5,7 @@ momentum copy's embedding of tiled patches of the same image.
 """
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -54,7 +54,6 @@ class BYOL(ContrastiveMethod):
         self, encoder: Encoder, settings: BYOLSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
-        self.head = self._mlp(encoder.dim)
         self.predictor = self._mlp(settings.dim)
         self.slow_network = MomentumCopy(self.network)
 
@@ -86,11 +85,10 @@ class BYOL(ContrastiveMethod):
         """Encode images (N, 3, H, W) with the momentum copy to unit embeddings (N, D)."""
         return F.normalize(self.slow_network(images), dim=1)
 
+    def build_head(self) -> MLPHead:
+        return self._mlp(self.encoder.dim)
+
     def _mlp(self, width: int) -> MLPHead:
         settings = self.settings
-        return MLPHead(
-            width,
-            settings.hidden,
-            settings.dim,
-            batch_norm="hidden" if settings.head_batch_norm else False,
-        )
+        norm: Literal["hidden", False] = "hidden" if settings.head_batch_norm else False
+        return MLPHead(width, settings.hidden, settings.dim, batch_norm=norm)

@@ -71,12 +71,8 @@ class CMC(Method):
         super().__init__(encoder, training)
         self.settings = settings
         context = self.training_context
-        self.heads = nn.ModuleList(
-            MLPHead(
-                encoder.dim // 2, 0, settings.dim, layers=1, batch_norm=settings.head_batch_norm
-            )
-            for _ in range(2)
-        )
+        dims, norm = (encoder.dim // 2, 0, settings.dim), settings.head_batch_norm
+        self.heads = nn.ModuleList(MLPHead(*dims, layers=1, batch_norm=norm) for _ in range(2))
         self.banks = nn.ModuleList(
             MemoryBank(context.num_images, settings.dim, torch_seed(context.seed, part))
             for part in ("lightness", "colour")

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.losses.loss import AnyLoss, ContrastiveLoss
-from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.method import Method, MethodSettings, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.negatives.alpha import WeightedSettings
 from unshortcut.negatives.source import ContrastStep, Negatives, Sources, view_transforms_of
@@ -55,7 +55,6 @@ class ContrastiveMethod(Method):
 
     settings: ContrastiveSettings
     head: nn.Module
-    """Maps features to embeddings; subclasses build it."""
 
     def __init__(
         self, encoder: Encoder, settings: ContrastiveSettings, training: TrainingContext | None
@@ -63,6 +62,11 @@ class ContrastiveMethod(Method):
         super().__init__(encoder, training)
         self.settings = settings
         self.sources = self.build_sources(self.training_context.seed)
+        self.head = self.build_head()
+
+    @abstractmethod
+    def build_head(self) -> nn.Module:
+        """The head, which maps features (N, C) to embeddings."""
 
     def build_sources(self, seed: int) -> Sources:
         """The sources of negatives; their random initial states depend on the seed."""
@@ -74,6 +78,14 @@ class ContrastiveMethod(Method):
     @abstractmethod
     def encode_keys(self, images: Tensor) -> Tensor:
         """Encode images (N, 3, H, W) to unit embeddings (N, D) in the way positives are encoded."""
+
+    def step_output(
+        self, queries: Tensor, positives: Tensor, views: Mapping[str, Tensor]
+    ) -> StepOutput:
+        """The output of a step in which the queries themselves are the embeddings."""
+        losses, positive = self.compare(queries, positives, views)
+        metrics = {"positive_similarity": positive.detach().mean()}
+        return StepOutput(losses.mean(), queries.detach(), metrics)
 
     def compare(
         self, queries: Tensor, positives: Tensor, views: Mapping[str, Tensor]

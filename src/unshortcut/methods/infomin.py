@@ -51,13 +51,8 @@ class InfoMin(MoCo):
     ) -> None:
         super().__init__(encoder, settings, training)
         if settings.jigsaw_weight:
-            self.jigsaw_head = JigsawHead(
-                encoder.dim,
-                settings.hidden,
-                settings.dim,
-                pieces=GRID**2,
-                batch_norm=settings.head_batch_norm,
-            )
+            dims, norm = (encoder.dim, settings.hidden, settings.dim), settings.head_batch_norm
+            self.jigsaw_head = JigsawHead(*dims, pieces=GRID**2, batch_norm=norm)
             if settings.batch_norm_groups > 1:
                 split_batch_norm(self.jigsaw_head, settings.batch_norm_groups)
 

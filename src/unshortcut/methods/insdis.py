@@ -21,12 +21,7 @@ from unshortcut.models.bank import MemoryBank
 from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
-from unshortcut.negatives.source import (
-    ContrastStep,
-    Negatives,
-    NegativeSource,
-    view_transforms_of,
-)
+from unshortcut.negatives.source import ContrastStep, Negatives, NegativeSource, view_transforms_of
 from unshortcut.parts import settings
 from unshortcut.randomness import torch_seed
 from unshortcut.views.transform import ViewTransform
@@ -71,12 +66,13 @@ class InsDis(ContrastiveMethod):
         self, encoder: Encoder, settings: InsDisSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
-        self.head = MLPHead(
-            encoder.dim, 0, settings.dim, layers=1, batch_norm=settings.head_batch_norm
-        )
         context = self.training_context
         bank = MemoryBank(context.num_images, settings.dim, torch_seed(context.seed, "bank"))
         self.sources.append(BankNegatives(bank, settings))
+
+    def build_head(self) -> MLPHead:
+        norm = self.settings.head_batch_norm
+        return MLPHead(self.encoder.dim, 0, self.settings.dim, layers=1, batch_norm=norm)
 
     @property
     def bank(self) -> "BankNegatives":
@@ -86,9 +82,7 @@ class InsDis(ContrastiveMethod):
     def loss(self, batch: Batch) -> StepOutput:
         queries = self.embed(batch.views["query"])  # (N, D)
         positives = self.bank.positives(image_indices(batch))  # (N, D)
-        losses, positive = self.compare(queries, positives, batch.views)
-        metrics = {"positive_similarity": positive.detach().mean()}
-        return StepOutput(losses.mean(), queries.detach(), metrics)
+        return self.step_output(queries, positives, batch.views)
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The base of methods, which are LightningModules that ask for views by name."""
+"""The base of methods, which are LightningModules that name the views they need."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,13 +13,8 @@ from torch.optim import Optimizer
 
 from unshortcut.distributed import rank
 from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
-from unshortcut.methods.optimization import (
-    OptimizerSettings,
-    ScheduleSettings,
-    build_optimizer,
-    lr_factor,
-    set_lr,
-)
+from unshortcut.methods import optimization
+from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
@@ -57,7 +52,7 @@ class MethodSettings(ABC):
     def check(self, num_images: int, sync_batch_norm: bool) -> None:
         """Raise a `UsageError` before a run starts if the method cannot work with its settings.
 
-        `num_images` is the batch size of a device; `sync_batch_norm` tells whether batch statistics
+        `num_images` is the batch size of a device; `sync_batch_norm` is whether batch statistics
         are computed over all devices.
         """
         return
@@ -78,7 +73,7 @@ class Batch:
     label: Tensor | None = None
     """(N,) classes, -1 for images without one, for supervised methods."""
     metadata: Mapping[str, Tensor] = field(default_factory=dict)
-    """(N, k) bool by view: metadata from its transform, for methods that ask for it."""
+    """(N, k) bool by view: metadata from its transform, for methods that use it."""
 
 
 @dataclass
@@ -179,8 +174,8 @@ class Method(LightningModule, ABC):
         torch.manual_seed(torch_seed(seed, int(self.batches_seen), rank(), "in-model"))
         # A function of the step has no state to restore, unlike a scheduler.
         step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
-        factor = lr_factor(self.training_context.schedule, step, per_epoch)
-        set_lr(self.trainer.optimizers[0], factor)
+        factor = optimization.lr_factor(self.training_context.schedule, step, per_epoch)
+        optimization.set_lr(self.trainer.optimizers[0], factor)
 
     def _steps_per_epoch(self) -> int:
         return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
@@ -190,7 +185,7 @@ class Method(LightningModule, ABC):
         self.batches_seen += 1
 
     def configure_optimizers(self) -> Optimizer:
-        return build_optimizer(self, self.training_context.optimizer)
+        return optimization.build_optimizer(self, self.training_context.optimizer)
 
 
 def method_of(module: LightningModule) -> Method:

@@ -80,14 +80,12 @@ class MoCo(ContrastiveMethod):
         self, encoder: Encoder, settings: MoCoSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
-        self.head = self.build_head()
         if settings.batch_norm_groups > 1:
             split_batch_norm(encoder, settings.batch_norm_groups)
             split_batch_norm(self.head, settings.batch_norm_groups)
         self.key_network = MomentumCopy(self.query_network)
 
     def build_head(self) -> nn.Module:
-        """The head, which maps features (N, C) to embeddings."""
         return self.mlp(self.encoder.dim)
 
     def mlp(self, width: int) -> MLPHead:
@@ -105,16 +103,12 @@ class MoCo(ContrastiveMethod):
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
         keys = self.encode_keys(batch.views["key"])  # (N, D)
-
-        losses, positive = self.compare(queries, keys, batch.views)
-        metrics = {"positive_similarity": positive.detach().mean()}
-        return StepOutput(losses.mean(), queries.detach(), metrics)
+        return self.step_output(queries, keys, batch.views)
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
         """Encode images (N, 3, H, W), shuffled between groups, to unit embeddings (N, …, D)."""
-        shuffle = KeyShuffle(
-            len(images), self.settings.batch_norm_groups, self.step_generator("deal")
-        )
+        groups = self.settings.batch_norm_groups
+        shuffle = KeyShuffle(len(images), groups, self.step_generator("deal"))
         embeddings = self.key_network(shuffle.shuffle(images))
         return shuffle.restore(F.normalize(embeddings, dim=-1))

@@ -45,21 +45,15 @@ class SimCLR(ContrastiveMethod):
 
     settings: SimCLRSettings
 
-    def __init__(
-        self, encoder: Encoder, settings: SimCLRSettings, training: TrainingContext | None = None
-    ) -> None:
-        super().__init__(encoder, settings, training)
-        self.head = MLPHead(
-            encoder.dim, settings.hidden, settings.dim, batch_norm=settings.head_batch_norm
-        )
+    def build_head(self) -> MLPHead:
+        dims = self.encoder.dim, self.settings.hidden, self.settings.dim
+        return MLPHead(*dims, batch_norm=self.settings.head_batch_norm)
 
     def loss(self, batch: Batch) -> StepOutput:
         views = batch.views
         queries = self.embed(torch.cat([views["query"], views["key"]]))  # (2N, D)
         positives = queries.roll(len(queries) // 2, dims=0)  # the other view of each
-        losses, positive = self.compare(queries, positives, views)
-        metrics = {"positive_similarity": positive.detach().mean()}
-        return StepOutput(losses.mean(), queries.detach(), metrics)
+        return self.step_output(queries, positives, views)
 
     def encode_keys(self, images: Tensor) -> Tensor:
         """Encode with the encoder itself, whose running statistics stay those of the views."""

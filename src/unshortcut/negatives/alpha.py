@@ -1,13 +1,15 @@
 """Alpha, the weight of a source of negatives, and its schedule."""
 
 import math
+from abc import abstractmethod
 from typing import Annotated, Literal
 
 from pydantic import Field
+from torch import Tensor
 
 from unshortcut.fields import NonNegativeNumber, Number
 from unshortcut.losses.loss import Placement
-from unshortcut.negatives.source import NegativeSettings
+from unshortcut.negatives.source import ContrastStep, NegativeSettings, NegativeSource
 from unshortcut.parts import settings
 
 
@@ -57,6 +59,21 @@ class WeightedSettings(NegativeSettings):
         falls = self.schedule.kind != "constant" and self.schedule.first > 0
         return self.alpha == 0 and not falls
 
-    def alpha_at(self, progress: float) -> float:
-        """The weight after the fraction `progress` of the training."""
-        return self.schedule.at(self.alpha, progress)
+
+class WeightedNegatives(NegativeSource):
+    """A source whose similarities are weighted by alpha."""
+
+    def __init__(self, settings: WeightedSettings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    @abstractmethod
+    def unweighted(self, step: ContrastStep) -> Tensor | None:
+        """(M, K) similarities of the queries to their negatives; None without negatives."""
+
+    def similarities(self, step: ContrastStep) -> Tensor:
+        alpha = self.settings.schedule.at(self.settings.alpha, step.progress)
+        found = None if alpha == 0 else self.unweighted(step)
+        if found is None:
+            return step.queries.new_empty(len(step.queries), 0)
+        return step.weigh(found, alpha, self.settings.placement)

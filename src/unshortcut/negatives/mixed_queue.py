@@ -56,26 +56,22 @@ class MixedQueueNegatives(QueueNegatives):
         settings, rows = self.settings, self.queue.rows
         hardest = similarities.topk(settings.hardest, dim=1).indices  # (M, N)
 
-        def draw(count: int, purpose: str) -> Tensor:
-            return _uniform(step, count, purpose).to(rows)
+        num_images = len(step.queries) // step.copies * world_size()
+
+        def uniform(count: int, purpose: str) -> Tensor:
+            """(M, count) in [0, 1): all ranks sample for all images, each keeps its own numbers."""
+            generator = step.generator(f"mixed_queue, {purpose}")
+            numbers = torch.rand(num_images, step.copies, count, generator=generator)
+            return own_part(numbers).transpose(0, 1).flatten(0, 1).to(rows)
 
         def pick(count: int, purpose: str) -> Tensor:
-            indices = (draw(count, purpose) * settings.hardest).long()
+            indices = (uniform(count, purpose) * settings.hardest).long()
             return rows[hardest.gather(1, indices)]  # (M, count, D)
 
         one, other = (pick(settings.mixes, purpose) for purpose in ("one", "other"))
-        of_keys = other.lerp(one, draw(settings.mixes, "share")[..., None])
+        of_keys = other.lerp(one, uniform(settings.mixes, "share")[..., None])
 
         keys = pick(settings.query_mixes, "key")
-        query_share = 0.5 * draw(settings.query_mixes, "query share")[..., None]
+        query_share = 0.5 * uniform(settings.query_mixes, "query share")[..., None]
         of_query = keys.lerp(step.queries[:, None, :].to(rows), query_share)
         return F.normalize(torch.cat([of_keys, of_query], dim=1), dim=2)
-
-
-def _uniform(step: ContrastStep, count: int, purpose: str) -> Tensor:
-    """(M, count) in [0, 1): all ranks draw numbers for all images, each keeps those of its own."""
-    num_images = len(step.queries) // step.copies * world_size()
-    numbers = torch.rand(
-        num_images, step.copies, count, generator=step.generator(f"mixed_queue, {purpose}")
-    )
-    return own_part(numbers).transpose(0, 1).flatten(0, 1)

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber
-from unshortcut.negatives.alpha import WeightedSettings
-from unshortcut.negatives.source import ContrastStep, NegativeSource
+from unshortcut.negatives.alpha import WeightedNegatives, WeightedSettings
+from unshortcut.negatives.source import ContrastStep
 from unshortcut.parts import settings
 
 
@@ -27,25 +27,20 @@ class OtherKeysSettings(WeightedSettings):
         return OtherKeysNegatives(self)
 
 
-class OtherKeysNegatives(NegativeSource):
+class OtherKeysNegatives(WeightedNegatives):
     """Compares each query with the other keys of its image, in spaces that have other keys."""
 
-    def __init__(self, settings: OtherKeysSettings) -> None:
-        super().__init__()
-        self.settings = settings
+    settings: OtherKeysSettings
 
-    def similarities(self, step: ContrastStep) -> Tensor:
-        queries, keys = step.queries, step.other_keys
-        alpha = self.settings.alpha_at(step.progress)
-        if keys is None or alpha == 0:
-            return queries.new_empty(len(queries), 0)
-        similarities = (keys @ queries[:, :, None]).squeeze(2)  # (M, J)
-        weighted = step.weigh(similarities, alpha, self.settings.placement)
+    def unweighted(self, step: ContrastStep) -> Tensor | None:
+        if step.other_keys is None:
+            return None
+        similarities = (step.other_keys @ step.queries[:, :, None]).squeeze(2)  # (M, J)
         if self.settings.equal_params == "keep":
-            return weighted
+            return similarities
         if step.equal_params is None:
             raise UsageError(
                 "other_keys.equal_params 'drop' needs the sampled parameters, but the batch has no "
                 "'metadata'"
             )
-        return weighted.masked_fill(step.equal_params, -float("inf"))  # its exponential is 0
+        return similarities.masked_fill(step.equal_params, -float("inf"))  # its exponential is 0

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from unshortcut.fields import PositiveInt
-from unshortcut.negatives.alpha import WeightedSettings
-from unshortcut.negatives.source import ContrastStep, NegativeSource
+from unshortcut.negatives.alpha import WeightedNegatives, WeightedSettings
+from unshortcut.negatives.source import ContrastStep
 from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 
@@ -42,21 +42,15 @@ class OwnImageSettings(WeightedSettings):
         return f"{owner}{self.view}" + (f"_{number + 1}" if number else "")
 
 
-class OwnImageNegatives(NegativeSource):
+class OwnImageNegatives(WeightedNegatives):
     """Compares each query with its own negatives, encoded like keys and never enqueued."""
 
-    def __init__(self, settings: OwnImageSettings) -> None:
-        super().__init__()
-        self.settings = settings
+    settings: OwnImageSettings
 
-    def similarities(self, step: ContrastStep) -> Tensor:
-        settings = self.settings
-        alpha = settings.alpha_at(step.progress)
-        if alpha == 0:
-            return step.queries.new_empty(len(step.queries), 0)
+    def unweighted(self, step: ContrastStep) -> Tensor:
         columns = []
-        for number in range(settings.count):
-            names = [settings.view_name(query, number) for query in step.query_views]
+        for number in range(self.settings.count):
+            names = [self.settings.view_name(query, number) for query in step.query_views]
             negatives = torch.cat([step.encode(step.views[name]) for name in names])
             columns.append((step.queries * negatives).sum(dim=1))
-        return step.weigh(torch.stack(columns, dim=1), alpha, settings.placement)
+        return torch.stack(columns, dim=1)

@@ -6,8 +6,8 @@ from torch import Tensor
 from unshortcut.distributed import gather, rank, world_size
 from unshortcut.errors import UsageError
 from unshortcut.fields import PositiveInt
-from unshortcut.negatives.alpha import WeightedSettings
-from unshortcut.negatives.source import ContrastStep, NegativeSource
+from unshortcut.negatives.alpha import WeightedNegatives, WeightedSettings
+from unshortcut.negatives.source import ContrastStep
 from unshortcut.parts import settings
 
 
@@ -24,23 +24,17 @@ class RegularSettings(WeightedSettings):
         return RegularNegatives(self)
 
 
-class RegularNegatives(NegativeSource):
+class RegularNegatives(WeightedNegatives):
     """Compares each query with the positives of random other images, without gradient."""
 
-    def __init__(self, settings: RegularSettings) -> None:
-        super().__init__()
-        self.settings = settings
+    settings: RegularSettings
 
-    def similarities(self, step: ContrastStep) -> Tensor:
+    def unweighted(self, step: ContrastStep) -> Tensor:
         queries, copies = step.queries, step.copies
-        alpha = self.settings.alpha_at(step.progress)
-        if alpha == 0:
-            return queries.new_empty(len(queries), 0)
         others = self._others(len(queries) // copies, copies, step.generator("regular"))
         pool = gather(step.positives.detach())  # (W·M, D)
         negatives = pool[others.to(pool.device)]  # (M, count, D)
-        similarities = torch.einsum("md,mkd->mk", queries, negatives)
-        return step.weigh(similarities, alpha, self.settings.placement)
+        return torch.einsum("md,mkd->mk", queries, negatives)
 
     def _others(self, num_images: int, copies: int, generator: torch.Generator) -> Tensor:
         """(M, count): indices of gathered positives that belong to other images than the query."""

@@ -26,7 +26,7 @@ class ContrastStep:
     query_views: tuple[str, ...]
     """Names of the views that the queries are embeddings of."""
     views: Mapping[str, Tensor]
-    """All views of the batch, (N, 3, H, W) each, including those that the source asked for."""
+    """All views of the batch, (N, 3, H, W) each, including those that the source needs."""
     encode: Callable[[Tensor], Tensor]
     """Encodes images (N, 3, H, W) to embeddings (N, D) in the way that keys are encoded."""
     weigh: Callable[[Tensor, float, Placement], Tensor]
@@ -148,11 +148,6 @@ class SpaceSources(Sources):
             self.of_space(index).after_backward()
 
 
-Negatives = tuple[
-    Annotated[
-        NegativeSettings,
-        PartOf("unshortcut.negatives", NegativeSettings, "source of negatives"),
-    ],
-    ...,
-]
+NEGATIVES = PartOf("unshortcut.negatives", NegativeSettings, "source of negatives")
+Negatives = tuple[Annotated[NegativeSettings, NEGATIVES], ...]
 """A field of a method's settings that holds sources of negatives."""

@@ -21,8 +21,7 @@ from unshortcut.training.machine import Machine
 from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.progress import TrainingProgress
 from unshortcut.training.run_data import RunData
-from unshortcut.training.safeguards import Checkpointing, StepExchange
-from unshortcut.training.stopping import signals_restored
+from unshortcut.training.safeguards import Checkpointing, StepExchange, signals_restored
 
 
 def fit(
@@ -97,10 +96,8 @@ def fit(
 
 def preprocessing(recipe: Recipe) -> Preprocessing:
     """How images are prepared for an encoder of this recipe."""
-    views = recipe.views
-    return Preprocessing(
-        size=views.size, crop_share=views.crop_share, mean=views.mean, std=views.std
-    )
+    v = recipe.views
+    return Preprocessing(size=v.size, crop_share=v.crop_share, mean=v.mean, std=v.std)
 
 
 def _quieten_lightning() -> None:

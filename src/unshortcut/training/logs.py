@@ -4,6 +4,7 @@ import json
 import math
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ class RunLog:
 
     def __init__(self, folder: RunFolder, from_step: int) -> None:
         self._path = folder.log
-        _keep_until(folder.log, from_step)
+        kept = [entry for entry in read_log(folder.log) if entry["step"] <= from_step]
+        write_text(folder.log, "".join(json.dumps(entry) + "\n" for entry in kept))
         self._writer = SummaryWriter(str(folder.tensorboard), purge_step=from_step + 1)
 
     def write(self, step: int, metrics: dict[str, float]) -> None:
@@ -49,16 +51,9 @@ def read_log(path: Path) -> list[dict[str, float]]:
     """Read the entries of a `log.jsonl`, without a line that was cut off by a kill."""
     entries = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
+        with suppress(ValueError):
             entries.append(json.loads(line))
-        except ValueError:
-            continue
     return entries
-
-
-def _keep_until(path: Path, step: int) -> None:
-    entries = [entry for entry in read_log(path) if entry["step"] <= step]
-    write_text(path, "".join(json.dumps(entry) + "\n" for entry in entries))
 
 
 class LogWriter(Callback):

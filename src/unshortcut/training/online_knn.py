@@ -72,10 +72,8 @@ class OnlineKnn(Callback):
             return
         self.accuracy = self.measure(pl_module)
         self.progress.note = f"kNN {self.accuracy:.1f} %"
-        if self.log_writer.run_log:
-            self.log_writer.run_log.write(
-                trainer.global_step, {"epoch": epoch, "knn": self.accuracy}
-            )
+        if log := self.log_writer.run_log:
+            log.write(trainer.global_step, {"epoch": epoch, "knn": self.accuracy})
 
     def measure(self, method: LightningModule) -> float:
         """The current kNN accuracy of the encoder, in percent."""
@@ -85,11 +83,5 @@ class OnlineKnn(Callback):
         bank = compute_features(model, self.data.bank, cache=False)
         queries = compute_features(model, self.data.queries, cache=False)
         encoder.train(was_training)
-        accuracy = knn_accuracy(
-            bank.values,
-            bank.required_labels(),
-            queries.values,
-            queries.required_labels(),
-            k=(_K,),
-        )
-        return 100 * accuracy[_K]
+        labels = bank.required_labels(), queries.required_labels()
+        return 100 * knn_accuracy(bank.values, labels[0], queries.values, labels[1], k=(_K,))[_K]

@@ -24,8 +24,7 @@ class PlanCopies:
         return len(self.same_size) + len(self.any_size)
 
     def fingerprints(self) -> list[str]:
-        copies = (*self.same_size.values(), *self.any_size.values())
-        return [copy.fingerprint() for copy in copies]
+        return [c.fingerprint() for c in (*self.same_size.values(), *self.any_size.values())]
 
     def attach(self, source: ImageSource) -> ImageSource:
         """The source with these copies as the variants of its images."""

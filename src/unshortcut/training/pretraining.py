@@ -75,7 +75,9 @@ def pretrain(
     machine.check_batch(settings.data.batch_size, settings.training.accumulate)
     run_data = open_run_data(settings, data, console, visible=leads)
     method = build_method(settings, init, run_data.source)
-    _check_method(method, settings, machine)
+    batch_size = settings.data.batch_size // (machine.world_size * settings.training.accumulate)
+    settings.method.check(batch_size, settings.training.sync_batch_norm)
+    build_optimizer(method, settings.optimizer)  # finds wrong options before anything is written
     if leads:
         metadata = _metadata(run_data, settings, machine, init)
         if resumes:
@@ -123,9 +125,7 @@ def _load_into(encoder: Encoder, init: str | Path) -> None:
         raise UsageError(f"--init: '{init}' has no weights to load")
     given = (module.model if isinstance(module, Encoder) else module).cpu().state_dict()
     wanted = encoder.model.state_dict()
-    unfit = [
-        name for name in wanted if name not in given or given[name].shape != wanted[name].shape
-    ]
+    unfit = [k for k in wanted if k not in given or given[k].shape != wanted[k].shape]
     if unfit and encoder.settings.branches > 1:
         raise UsageError(
             f"--init: the recipe's encoder has {encoder.settings.branches} branches, but "
@@ -137,13 +137,6 @@ def _load_into(encoder: Encoder, init: str | Path) -> None:
             f"{len(wanted)} tensors are missing or have another shape; the first is '{unfit[0]}'"
         )
     encoder.model.load_state_dict({name: given[name] for name in wanted})
-
-
-def _check_method(method: Method, recipe: Recipe, machine: Machine) -> None:
-    """Raise `UsageError` for settings that would fail later, before anything is written."""
-    batch_size = recipe.data.batch_size // (machine.world_size * recipe.training.accumulate)
-    recipe.method.check(batch_size, recipe.training.sync_batch_norm)
-    build_optimizer(method, recipe.optimizer)
 
 
 def _metadata(

@@ -13,7 +13,7 @@ _REFRESH_SECONDS = 0.25
 
 
 class TrainingProgress(Callback):
-    """One bar for the run, drawn by the training thread, so that it needs no core of its own."""
+    """One bar for the run, updated by the training thread, so that it needs no core of its own."""
 
     def __init__(self, console: Console, label: str) -> None:
         self.console = console
@@ -22,7 +22,7 @@ class TrainingProgress(Callback):
         """Text at the end of the bar, e.g. the kNN accuracy."""
         self._progress: Progress | None = None
         self._task = TaskID(0)
-        self._drawn = 0.0
+        self._updated = 0.0
         self._window: list[tuple[float, int]] = []
         self._images = 0
 
@@ -43,13 +43,9 @@ class TrainingProgress(Callback):
         )
         self._progress.start()
         total = trainer.num_training_batches * (trainer.max_epochs or 1)
+        done = int(method_of(pl_module).batches_seen)
         self._task = self._progress.add_task(
-            self.label,
-            total=total,
-            completed=int(method_of(pl_module).batches_seen),
-            speed="…",
-            loss="…",
-            note="",
+            self.label, total=total, completed=done, speed="…", loss="…", note=""
         )
 
     def on_train_batch_end(
@@ -57,9 +53,9 @@ class TrainingProgress(Callback):
     ) -> None:
         self._images += len(batch["index"]) * trainer.world_size
         now = time.monotonic()
-        if self._progress is None or now - self._drawn < _REFRESH_SECONDS:
+        if self._progress is None or now - self._updated < _REFRESH_SECONDS:
             return
-        self._drawn = now
+        self._updated = now
         self._window = [*self._window[-40:], (now, self._images)]
         self._progress.update(
             self._task,
@@ -87,12 +83,14 @@ class TrainingProgress(Callback):
                 self._task, completed=int(method_of(pl_module).batches_seen), note=self.note
             )
             self._progress.refresh()
-            self._progress.stop()
-            self._progress = None
+        self._stop()
 
     def on_exception(
         self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
     ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None

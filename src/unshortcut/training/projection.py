@@ -1,10 +1,8 @@
 """The embedding of a run: encoder and head together, the space of its loss."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
@@ -37,11 +35,7 @@ def load_method(run: str | Path) -> tuple[Method, Recipe]:
         raise UsageError(f"'{run}' has no checkpoint, which holds the head of a run")
     recipe = load_recipe(folder.recipe)
     method = build_method(recipe)
-    _load_weights(method, load_checkpoint(folder.checkpoint).get("state_dict", {}), run)
-    return method, recipe
-
-
-def _load_weights(method: Method, state: Mapping[str, Tensor], run: str | Path) -> None:
+    state = load_checkpoint(folder.checkpoint).get("state_dict", {})
     try:
         # Without the data there are no buffers for training only, such as a memory of every image.
         missing = method.load_state_dict(state, strict=False).missing_keys
@@ -52,3 +46,4 @@ def _load_weights(method: Method, state: Mapping[str, Tensor], run: str | Path) 
         raise UsageError(
             f"the checkpoint of '{run}' does not fit its recipe: it lacks '{missing[0]}'"
         )
+    return method, recipe

@@ -4,19 +4,11 @@ from typing import Any
 
 from unshortcut.errors import UsageError
 
-HARMLESS = frozenset(
-    {
-        "summary",
-        "paper",
-        "data.name",
-        "data.filtered_copy",
-        "data.workers",
-        "training.checkpoint_minutes",
-        "training.checkpoint_steps",
-        "training.log_steps",
-        "training.knn_epochs",
-    }
-)
+HARMLESS = {
+    *("summary", "paper", "data.name", "data.filtered_copy", "data.workers"),
+    *("training.checkpoint_minutes", "training.checkpoint_steps"),
+    *("training.log_steps", "training.knn_epochs"),
+}
 """Keys that do not change the weights; data are compared by content, not by path."""
 
 
@@ -24,18 +16,14 @@ def differences(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]
     """Keys in which two plain documents differ, with both values, except harmless keys."""
     if path in HARMLESS or old == new:
         return {}
-    if isinstance(old, dict) and isinstance(new, dict):
-        found: dict[str, tuple[Any, Any]] = {}
-        for key in old | new:
-            below = f"{path}.{key}" if path else str(key)
-            found |= differences(old.get(key), new.get(key), below)
-        return found
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        found = {}
-        for number, (before, after) in enumerate(zip(old, new, strict=True)):
-            found |= differences(before, after, f"{path}.{number}")
-        return found
-    return {path: (old, new)}
+        old, new = dict(enumerate(old)), dict(enumerate(new))
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return {path: (old, new)}
+    found: dict[str, tuple[Any, Any]] = {}
+    for key in old | new:
+        found |= differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+    return found
 
 
 def require_same_run(

@@ -7,12 +7,11 @@ from rich.console import Console
 
 from unshortcut.data.copies import CopiedSource, SameSizeCopies, open_copy, with_filtered_copy
 from unshortcut.data.failures import Failure
-from unshortcut.data.joined import Joined
 from unshortcut.data.loader import check_batch
 from unshortcut.data.naming import data_name
 from unshortcut.data.open import open_data
 from unshortcut.data.scan import readable, scan
-from unshortcut.data.source import ImageSource
+from unshortcut.data.source import ImageSource, Joined
 from unshortcut.errors import UsageError
 from unshortcut.progress import bar
 from unshortcut.recipes.schema import Recipe
@@ -78,7 +77,7 @@ def open_run_data(
     source = scanned(original)
     check_batch(len(source), recipe.data.batch_size)
     knn = knn_data(spec, source, recipe.seed)
-    # Images whose copy is missing stay: they are replaced when a view asks for the copy.
+    # Images whose copy is missing stay: they are replaced when a view needs the copy.
     for copy in copies.same_size.values():
         scanned(SameSizeCopies(source, copy))
     for copy in copies.any_size.values():

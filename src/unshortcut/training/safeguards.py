@@ -2,8 +2,12 @@
 
 import math
 import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -12,7 +16,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from unshortcut.distributed import any_rank
 from unshortcut.errors import InterruptedRunError, RunError
 from unshortcut.methods.method import method_of
-from unshortcut.training.stopping import StopSignals
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Checkpointing(Callback):
@@ -53,12 +58,10 @@ class Checkpointing(Callback):
 
     def divergence(self, what: str, step: int) -> RunError:
         """The error for a run that has diverged; it names the last good checkpoint."""
-        where = (
-            "there is no checkpoint yet"
-            if self.last_step is None
-            else f"the last good checkpoint, of step {self.last_step}, is '{self.path.name}' "
-            "in the run folder"
-        )
+        where = "there is no checkpoint yet"
+        if self.last_step is not None:
+            name = f"'{self.path.name}' in the run folder"
+            where = f"the last good checkpoint, of step {self.last_step}, is {name}"
         return RunError(f"{what} at step {step}; {where}. Try a lower learning rate.")
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -132,3 +135,46 @@ def after_step(trainer: Trainer, batch_idx: int) -> bool:
     """Whether the batch ended with an optimizer step, so that no gradient is half accumulated."""
     last = batch_idx + 1 == trainer.num_training_batches
     return last or (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+
+
+@contextmanager
+def signals_restored() -> Iterator[None]:
+    """Restore the signal handlers at the end of the block.
+
+    Lightning puts its own handlers back after ours are gone, and they would swallow a SIGTERM.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class StopSignals:
+    """Records the first signal, so that the current step can finish; a second ends the process."""
+
+    def __init__(self) -> None:
+        self.received = 0
+        """Number of the signal, 0 for none."""
+        self._previous: dict[int, Any] = {}
+
+    def install(self) -> None:
+        """Handle signals from now on; does nothing outside the main thread."""
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._record) for number in _SIGNALS}
+
+    def remove(self) -> None:
+        """Put the previous handlers back."""
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous = {}
+
+    def _record(self, number: int, frame: FrameType | None) -> None:
+        if self.received:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        self.received = number

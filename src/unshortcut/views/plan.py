@@ -12,7 +12,7 @@ from unshortcut.views.transform import ViewContext, ViewTransforms
 class ViewPlan:
     """Makes the named views of one image; the same key gives the same views to the bit.
 
-    `transforms` are the views that a method asks for, by name and in order. `augmentations` is the
+    `transforms` are the views that a method needs, by name and in order. `augmentations` is the
     pipeline of every view, except those that have one of their own in `overrides`.
     """
 
@@ -50,14 +50,10 @@ class ViewPlan:
             transform.shrink(self.pipelines[name], context.sampled[name])
             for name, transform in self.transforms.items()
         )
+        metadata = {}
         for name, transform in self.transforms.items():
-            context.views[name] = transform.apply(
-                context, self.pipelines[name], context.sampled[name]
-            )
-        metadata = {
-            name: transform.metadata(context, self.pipelines[name], context.sampled[name])
-            for name, transform in self.transforms.items()
-        }
-        return Views(
-            context.views, {name: value for name, value in metadata.items() if value is not None}
-        )
+            inputs = context, self.pipelines[name], context.sampled[name]
+            context.views[name] = transform.apply(*inputs)
+            if (about := transform.metadata(*inputs)) is not None:
+                metadata[name] = about
+        return Views(context.views, metadata)

@@ -30,10 +30,9 @@ def view_sheet(
     for index in generator(seed, "sheet").permutation(len(source))[: num_images + _MAX_SKIPPED]:
         try:
             titles, row = _row(source, plan, seed, int(index), samples)
+            rows.append(row)
         except BadImageError as error:
             reason = error
-            continue
-        rows.append(row)
         if len(rows) == num_images:
             break
     if not rows:

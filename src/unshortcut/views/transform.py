@@ -7,6 +7,7 @@ lowest resolution that the views allow, and so that a view may share parameters 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation, Pipeline, requested_variant
 from unshortcut.data.source import Image, ImageWithVariants, require_same_size
 from unshortcut.errors import UsageError
-from unshortcut.randomness import generator
+from unshortcut.randomness import Rng, generator
 
 
 @dataclass
@@ -36,7 +37,7 @@ class ViewContext:
     _pixels: dict[str | None, ImageArray] = field(default_factory=dict)
     _traces: list["_Trace"] = field(default_factory=list)
 
-    def generator(self, view: str) -> np.random.Generator:
+    def generator(self, view: str) -> Rng:
         """A new generator for the parameters of a view; it always starts from the beginning."""
         return generator(*self.key, view)
 
@@ -90,24 +91,19 @@ class _Trace:
 
     def shared_steps(self, variant: str | None, steps: Sequence[tuple[Augmentation, Any]]) -> int:
         """How many steps at the beginning are the same."""
-        if variant != self.variant:
-            return 0
-        shared = 0
-        for (known, known_params), (augmentation, params) in zip(self.steps, steps, strict=False):
-            if known is not augmentation or known_params != params:
-                break
-            shared += 1
-        return shared
+        pairs = zip(self.steps, steps, strict=False) if variant == self.variant else ()
+        same = (a is b and known == params for (a, known), (b, params) in pairs)
+        return sum(takewhile(bool, same))
 
 
 class ViewTransform(ABC):
-    """A frozen dataclass that makes one view; a method names one for each view it asks for."""
+    """A frozen dataclass that makes one view; a method has one for each view that it needs."""
 
     has_pipeline: ClassVar[bool] = True
     """Whether the view goes through augmentations that a recipe may override."""
 
     @abstractmethod
-    def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> Any:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> Any:
         """Sample parameters; `context.sampled` holds those of the preceding views."""
 
     @abstractmethod

@@ -1,17 +1,51 @@
 """`anisotropic`: Perona–Malik diffusion, which smooths texture and keeps edges."""
 
-from typing import ClassVar
+from abc import abstractmethod
 
-from unshortcut.build.operations._diffusion import DiffusionOperation
-from unshortcut.imaging.diffusion import Conductance
+from unshortcut.arrays import ImageArray
+from unshortcut.build.operation import Operation
+from unshortcut.fields import Integer, Number
+from unshortcut.imaging.diffusion import Conductance, anisotropic_diffusion, check_settings
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
+
+
+@settings
+class DiffusionOperation(Operation):
+    """The base of both diffusions; the defaults are those of the dissertation (section 2.4)."""
+
+    iterations: Integer = 20
+    """Number of iterations; more remove coarser texture. The papers also use 50."""
+    kappa: Number = 20.0
+    """Differences well above this many gray levels are kept as edges."""
+    gamma: Number = 0.1
+    """Step size of an iteration."""
+    joint: bool = False
+    """Whether to diffuse across channels too, as MedPy does with the whole array."""
+
+    @abstractmethod
+    def flow(self) -> Conductance:
+        """How the flow decreases with the difference."""
+
+    def __post_init__(self) -> None:
+        check_settings(self.iterations, self.kappa, self.gamma, self.flow(), self.joint)
+
+    def apply(self, image: ImageArray, rng: Rng) -> ImageArray:
+        return anisotropic_diffusion(
+            image,
+            iterations=self.iterations,
+            kappa=self.kappa,
+            gamma=self.gamma,
+            conductance=self.flow(),
+            joint=self.joint,
+        )
 
 
 @settings
 class AnisotropicOperation(DiffusionOperation):
     """Anisotropic diffusion (dissertation, section 2.3.1)."""
 
-    name: ClassVar[str] = "anisotropic"
+    name = "anisotropic"
 
     conductance: Conductance = "exponential"
     """How the flow decreases with the difference."""

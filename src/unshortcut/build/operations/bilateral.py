@@ -1,20 +1,17 @@
 """`bilateral`: averages each pixel with the neighbors of similar color."""
 
-from typing import ClassVar
-
-import numpy as np
-
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations._filters import BilateralSettings
+from unshortcut.augmentations.bilateral_filter import BilateralSettings
 from unshortcut.build.operation import Operation
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
 class BilateralOperation(BilateralSettings, Operation):
     """OpenCV's bilateral filter, applied several times (dissertation, section 2.3.3)."""
 
-    name: ClassVar[str] = "bilateral"
+    name = "bilateral"
 
-    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
+    def apply(self, image: ImageArray, rng: Rng) -> ImageArray:
         return self.change(image)

@@ -1,8 +1,6 @@
 """`robust`: diffusion with Tukey's conductance, which is 0 across an edge."""
 
-from typing import ClassVar
-
-from unshortcut.build.operations._diffusion import DiffusionOperation
+from unshortcut.build.operations.anisotropic import DiffusionOperation
 from unshortcut.imaging.diffusion import Conductance
 from unshortcut.parts import settings
 
@@ -14,7 +12,7 @@ class RobustOperation(DiffusionOperation):
     Nothing flows across differences of more than 1.4 times kappa.
     """
 
-    name: ClassVar[str] = "robust"
+    name = "robust"
 
     def flow(self) -> Conductance:
         return "tukey"

@@ -1,31 +1,21 @@
 """`stylized`: replaces the texture of an image and keeps its shapes, as in Stylized-ImageNet."""
 
 from pathlib import Path
-from typing import ClassVar
-
-import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations.texture_randomization import TextureRandomization
+from unshortcut.augmentations.texture_randomization import StyleSettings, TextureRandomization
 from unshortcut.build.operation import Operation
 from unshortcut.data.named import NAMES
 from unshortcut.data.open import DataSpec
-from unshortcut.fields import Probability
 from unshortcut.parts import settings
+from unshortcut.randomness import Rng
 
 
 @settings
-class StylizedOperation(Operation):
+class StylizedOperation(StyleSettings, Operation):
     """Texture randomization of every image, without a network or by AdaIN."""
 
-    name: ClassVar[str] = "stylized"
-
-    strength: Probability = 1.0
-    """From 0, which leaves the image unchanged, to 1, which replaces all of its texture."""
-    styles: str | None = None
-    """Style images: a folder, a tar file, shards or a data set; None for procedural patterns."""
-    adain: str | None = None
-    """A file of AdaIN weights; with it, AdaIN replaces the transfer without a network."""
+    name = "stylized"
 
     def __post_init__(self) -> None:
         # Workers on a cluster start in other folders, so paths must be absolute.
@@ -35,7 +25,7 @@ class StylizedOperation(Operation):
             object.__setattr__(self, "adain", _absolute(self.adain))
         self._augmentation()
 
-    def apply(self, image: ImageArray, rng: np.random.Generator) -> ImageArray:
+    def apply(self, image: ImageArray, rng: Rng) -> ImageArray:
         augmentation = self._augmentation()
         return augmentation.apply(image, augmentation.sample(rng, *image.shape[:2]))
 

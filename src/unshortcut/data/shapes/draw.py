@@ -4,12 +4,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unshortcut.arrays import FloatArray
 from unshortcut.data.shapes.colors import Color
 from unshortcut.data.shapes.textures import pattern
 
-Coverage = NDArray[np.float32]
+Coverage = FloatArray
 """(size, size): the fraction of each pixel that is covered, in [0, 1]."""
-Canvas = NDArray[np.float32]
+Canvas = FloatArray
 """(size, size, 3): RGB in [0, 1]."""
 
 SUBLINES = 4

@@ -53,9 +53,9 @@ def _arc(center: tuple[float, float], radius: float, start: float, end: float) -
     return np.asarray(center) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
-def _arrow() -> Points:
-    half = [(0.0, 1.0), (0.8, 0.15), (0.27, 0.15), (0.27, -1.0)]
-    return _outline(half + [(-x, y) for x, y in half[:0:-1]])
+def _symmetric(*half: tuple[float, float]) -> Points:
+    """A polygon that is symmetric about the vertical axis, from the top to the bottom corner."""
+    return _outline([*half, *((-x, y) for x, y in half[:0:-1])])
 
 
 def _crescent() -> Points:
@@ -63,11 +63,6 @@ def _crescent() -> Points:
     outer = _arc((0.0, 0.0), 1.0, 150.0, 390.0)
     inner = _arc((0.0, 0.75), np.hypot(np.cos(np.pi / 6), 0.25), -16.1, -163.9)
     return _outline(np.concatenate([outer, inner[1:-1]]))
-
-
-def _crown() -> Points:
-    half = [(0.0, 0.85), (0.42, 0.0), (1.0, 0.65), (0.8, -0.75)]
-    return _outline(half + [(-x, y) for x, y in half[:0:-1]])
 
 
 def _drop() -> Points:
@@ -93,21 +88,18 @@ def _mushroom() -> Points:
     return _outline(np.concatenate([cap, stem]))
 
 
-def _tree() -> Points:
-    half = [(0.0, 1.0), (0.55, 0.35), (0.28, 0.35), (0.72, -0.2), (0.36, -0.2), (0.9, -0.75)]
-    half += [(0.2, -0.75), (0.2, -1.0)]
-    return _outline(half + [(-x, y) for x, y in half[:0:-1]])
-
-
 OUTLINES: dict[str, Points] = {
-    "arrow": _arrow(),
+    "arrow": _symmetric((0.0, 1.0), (0.8, 0.15), (0.27, 0.15), (0.27, -1.0)),
     "crescent": _crescent(),
-    "crown": _crown(),
+    "crown": _symmetric((0.0, 0.85), (0.42, 0.0), (1.0, 0.65), (0.8, -0.75)),
     "drop": _drop(),
     "heart": _heart(),
     "house": _house(),
     "mushroom": _mushroom(),
-    "tree": _tree(),
+    "tree": _symmetric(
+        *((0.0, 1.0), (0.55, 0.35), (0.28, 0.35), (0.72, -0.2), (0.36, -0.2), (0.9, -0.75)),
+        *((0.2, -0.75), (0.2, -1.0)),
+    ),
 }
 """Polygons by name: (V, 2) points x, y in the unit circle, y downwards, without self-crossings."""
 

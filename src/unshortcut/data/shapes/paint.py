@@ -4,15 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray
-from unshortcut.data.shapes.draw import (
-    Canvas,
-    Coverage,
-    fill,
-    paint_background,
-    paint_flat,
-    paint_texture,
-    stroke,
-)
+from unshortcut.data.shapes import draw
 from unshortcut.data.shapes.plan import DrawnObject, ImagePlan
 from unshortcut.imaging.patterns import random_pattern
 from unshortcut.imaging.transfer import overlay_texture
@@ -25,27 +17,19 @@ def paint(plan: ImagePlan, split: str, size: int) -> ImageArray:
     first = plan.objects[0]
     if plan.pen is not None:
         canvas[:] = plan.pen.paper
-        paint_flat(canvas, stroke(first.points, size, plan.pen.width), plan.pen.ink)
+        draw.paint_flat(canvas, draw.stroke(first.points, size, plan.pen.width), plan.pen.ink)
     elif split == "silhouette":
         canvas[:] = np.mean(first.colors.background, axis=0)
-        paint_flat(canvas, fill(first.points, size), first.colors.object[1])
+        draw.paint_flat(canvas, draw.fill(first.points, size), first.colors.object[1])
     elif split == "texture":
         _paint_object(canvas, np.ones((size, size), np.float32), first)
     else:
-        ground = plan.background
-        paint_background(
-            canvas,
-            ground.angle,
-            ground.weights,
-            ground.stretch,
-            ground.salt,
-            first.colors.background,
-        )
+        draw.paint_background(canvas, *plan.background, first.colors.background)
         for item in plan.objects:
             if plan.style is None:
-                _paint_object(canvas, fill(item.points, size), item)
+                _paint_object(canvas, draw.fill(item.points, size), item)
             else:
-                paint_flat(canvas, fill(item.points, size), item.colors.object[1])
+                draw.paint_flat(canvas, draw.fill(item.points, size), item.colors.object[1])
     pixels = (canvas * 255 + 0.5).astype(np.uint8)
     if plan.style is not None:
         pixels = overlay_texture(pixels, random_pattern(generator(plan.style, "style"), size, size))
@@ -54,9 +38,8 @@ def paint(plan: ImagePlan, split: str, size: int) -> ImageArray:
 
 def masks(plan: ImagePlan, size: int) -> NDArray[np.bool_]:
     """(n, size, size): the pixels of which each object covers at least half."""
-    return np.stack([fill(item.points, size) >= 0.5 for item in plan.objects])
+    return np.stack([draw.fill(item.points, size) >= 0.5 for item in plan.objects])
 
 
-def _paint_object(canvas: Canvas, cover: Coverage, item: DrawnObject) -> None:
-    layout, colors = item.texture, item.colors.object
-    paint_texture(canvas, cover, layout.kind, layout.period, layout.angle, layout.origin, colors)
+def _paint_object(canvas: draw.Canvas, cover: draw.Coverage, item: DrawnObject) -> None:
+    draw.paint_texture(canvas, cover, *item.texture, item.colors.object)

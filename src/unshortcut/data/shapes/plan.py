@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import exp, hypot, pi, radians, sqrt
+from typing import NamedTuple
 
 from unshortcut.data.shapes.colors import Color, Colors, color, sample_colors
 from unshortcut.data.shapes.outlines import OUTLINES, SHAPE_NAMES, Points, placed, wobbled
@@ -24,8 +25,7 @@ Circle = tuple[float, float, float]
 """x, y and radius."""
 
 
-@dataclass(frozen=True)
-class TextureLayout:
+class TextureLayout(NamedTuple):
     """How a texture is painted; see `draw.paint_texture` for the units."""
 
     kind: int
@@ -34,8 +34,7 @@ class TextureLayout:
     origin: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class DrawnObject:
+class DrawnObject(NamedTuple):
     """One object: its outline at its position, its texture and its colors."""
 
     shape: int
@@ -45,8 +44,7 @@ class DrawnObject:
     colors: Colors
 
 
-@dataclass(frozen=True)
-class Background:
+class Background(NamedTuple):
     """See `draw.paint_background`."""
 
     angle: float
@@ -55,8 +53,7 @@ class Background:
     salt: int
 
 
-@dataclass(frozen=True)
-class Pen:
+class Pen(NamedTuple):
     """How a sketch is drawn: line width in units of the image, colors of paper and ink."""
 
     width: float

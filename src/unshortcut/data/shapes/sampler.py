@@ -1,6 +1,6 @@
 """Random scalars without a NumPy call for each, which would be too slow."""
 
-import numpy as np
+from unshortcut.randomness import Rng
 
 
 class Sampler:
@@ -8,7 +8,7 @@ class Sampler:
 
     BLOCK = 64
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: Rng) -> None:
         self._rng = rng
         self._numbers: list[float] = []
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray, IndexArray
+from unshortcut.arrays import FloatArray, ImageArray, IndexArray
 from unshortcut.data.shapes.colors import COLOR_NAMES
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.paint import masks, paint
@@ -18,19 +18,8 @@ from unshortcut.errors import UsageError, unknown
 from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
 from unshortcut.randomness import generator
 
-COUNTS: dict[str, int] = {
-    "train": 6000,
-    "val": 1000,
-    "test": 2000,
-    "conflict": 2000,
-    "sketch": 2000,
-    "silhouette": 2000,
-    "texture": 2000,
-    "rotated": 2000,
-    "stylized": 2000,
-    "corrupted": 2000,
-    "scene": 1000,
-}
+_TESTS = ("test", "conflict", "sketch", "silhouette", "texture", "rotated", "stylized", "corrupted")
+COUNTS = {"train": 6000, "val": 1000} | dict.fromkeys(_TESTS, 2000) | {"scene": 1000}
 """Default number of images of each split."""
 
 SPLITS: tuple[str, ...] = tuple(COUNTS)
@@ -62,7 +51,7 @@ class Scene:
 
     image: ImageArray
     """(h, w, 3)"""
-    boxes: NDArray[np.float32]
+    boxes: FloatArray
     """(n, 4): x0, y0, x1, y1 in pixels, the bounding boxes of the masks."""
     masks: NDArray[np.bool_]
     """(n, h, w)"""
@@ -197,6 +186,6 @@ def corruption_of(index: int) -> tuple[str, int]:
     return names[index % len(names)], 1 + index // len(names) % LEVELS
 
 
-def _box(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+def _box(mask: NDArray[np.bool_]) -> FloatArray:
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     return np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], dtype=np.float32)

@@ -3,16 +3,7 @@
 import numpy as np
 from numba import njit
 
-TEXTURE_NAMES: tuple[str, ...] = (
-    "stripes",
-    "checker",
-    "dots",
-    "zigzag",
-    "grid",
-    "bricks",
-    "rings",
-    "crosses",
-)
+TEXTURE_NAMES = ("stripes", "checker", "dots", "zigzag", "grid", "bricks", "rings", "crosses")
 
 
 @njit(cache=True, nogil=True)

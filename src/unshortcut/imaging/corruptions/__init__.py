@@ -11,12 +11,8 @@ import numpy as np
 from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions import blur, digital, noise, weather
 from unshortcut.imaging.corruptions.corruption import Corruption, sample_nothing
-from unshortcut.imaging.corruptions.severities import (
-    SEVERITIES,
-    Parameters,
-    Severities,
-    parameters,
-)
+from unshortcut.imaging.corruptions.severities import SEVERITIES, parameters
+from unshortcut.randomness import Rng
 
 __all__ = [
     "APPROXIMATE",
@@ -24,10 +20,6 @@ __all__ = [
     "GROUPS",
     "SEVERITIES",
     "SMALLEST",
-    "Corruption",
-    "ImageArray",
-    "Parameters",
-    "Severities",
     "corrupt",
     "parameters",
 ]
@@ -68,11 +60,7 @@ SMALLEST = 8
 
 
 def corrupt(
-    image: ImageArray,
-    name: str,
-    severity: int,
-    rng: np.random.Generator,
-    severities: str = "imagenet",
+    image: ImageArray, name: str, severity: int, rng: Rng, severities: str = "imagenet"
 ) -> ImageArray:
     """Apply a corruption to a copy of an image.
 

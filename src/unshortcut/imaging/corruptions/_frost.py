@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.arrays import FloatArray, ImageArray
-from unshortcut.randomness import generator
+from unshortcut.randomness import Rng, generator
 
 WINDOWS = 5
 """The number of photographs, two of which are the same."""
@@ -26,12 +26,11 @@ HEIGHT, WIDTH = 384, 576
 def frosted_window(number: int, scale: float) -> ImageArray:
     """A read-only (h, w, 3) image, the same in every process; 384 × 576 at scale 1."""
     if scale != 1:
-        image = np.asarray(
-            cv2.resize(frosted_window(number, 1), None, fx=scale, fy=scale), np.uint8
-        )
+        window = cv2.resize(frosted_window(number, 1), None, fx=scale, fy=scale)
+        image = np.asarray(window, np.uint8)
     else:
-        draw, means, deviations = _KINDS[number]
-        field = draw(generator(0, "frost", number))
+        render, means, deviations = _KINDS[number]
+        field = render(generator(0, "frost", number))
         field = (field - field.mean((0, 1))) / field.std((0, 1))
         levels = np.array(means) + np.array(deviations) * field
         image = np.clip(np.rint(levels), 0, 255).astype(np.uint8)
@@ -39,7 +38,7 @@ def frosted_window(number: int, scale: float) -> ImageArray:
     return image
 
 
-def _sheet(rng: np.random.Generator) -> FloatArray:
+def _sheet(rng: Rng) -> FloatArray:
     """A closed sheet of ice: wrinkles lit from one side, over clouds of blue and gray."""
     bends = [6 * _clouds(rng, 50, 4) for _ in range(2)]
     wrinkles = -np.abs(_displaced(_clouds(rng, 9, 4), bends[0], bends[1]))
@@ -52,7 +51,7 @@ def _sheet(rng: np.random.Generator) -> FloatArray:
     return np.stack([tone + share * gray for share in (0.85, 0.05, -0.4)], axis=2)
 
 
-def _needles(rng: np.random.Generator) -> FloatArray:
+def _needles(rng: Rng) -> FloatArray:
     """Overlapping bundles of long flat crystals."""
     canvas = np.full((HEIGHT, WIDTH), 128, np.uint8)
     for _ in range(1450):
@@ -64,7 +63,7 @@ def _needles(rng: np.random.Generator) -> FloatArray:
     return _gray(_blurred(canvas, 0.45) / 32 + 0.7 * _clouds(rng, 120, 6) + 0.3 * _grain(rng, 0.5))
 
 
-def _crystals(rng: np.random.Generator) -> FloatArray:
+def _crystals(rng: Rng) -> FloatArray:
     """Fine grain with fans of small crystals in some regions."""
     canvas = np.full((HEIGHT, WIDTH), 128, np.uint8)
     dense = _clouds(rng, 120, 3)
@@ -80,7 +79,7 @@ def _crystals(rng: np.random.Generator) -> FloatArray:
     return _gray(tone)
 
 
-def _ferns(rng: np.random.Generator) -> FloatArray:
+def _ferns(rng: Rng) -> FloatArray:
     """Star-shaped feathers, bright on dark, with mist between them."""
     canvas = np.zeros((HEIGHT, WIDTH), np.uint8)
     dense = _clouds(rng, 140, 3)
@@ -95,7 +94,7 @@ def _ferns(rng: np.random.Generator) -> FloatArray:
     return _gray(tone + 0.15 * _grain(rng, 0.5))
 
 
-_KINDS: tuple[tuple[Callable[[np.random.Generator], FloatArray], list[float], list[float]], ...] = (
+_KINDS: tuple[tuple[Callable[[Rng], FloatArray], list[float], list[float]], ...] = (
     (_sheet, [77.7, 149.1, 165.7], [26.9, 16.5, 15.3]),
     (_needles, [200.8, 205.4, 214.5], [21.4, 22.1, 22.6]),
     (_needles, [200.8, 205.4, 214.5], [21.4, 22.1, 22.6]),
@@ -104,7 +103,7 @@ _KINDS: tuple[tuple[Callable[[np.random.Generator], FloatArray], list[float], li
 )
 
 
-def _random_point(rng: np.random.Generator) -> NDArray[np.float64]:
+def _random_point(rng: Rng) -> NDArray[np.float64]:
     """A point (x, y) on the window."""
     return rng.uniform(0, 1, 2) * (WIDTH, HEIGHT)
 
@@ -113,7 +112,7 @@ def _gray(tone: FloatArray) -> FloatArray:
     return np.repeat(tone[..., None], 3, axis=2)
 
 
-def _clouds(rng: np.random.Generator, period: float, octaves: int) -> FloatArray:
+def _clouds(rng: Rng, period: float, octaves: int) -> FloatArray:
     """(h, w) noise of mean 0 and standard deviation 1, each octave half as strong as the last."""
     total = np.zeros((HEIGHT, WIDTH), np.float32)
     for octave in range(octaves):
@@ -124,7 +123,7 @@ def _clouds(rng: np.random.Generator, period: float, octaves: int) -> FloatArray
     return np.asarray((total - total.mean()) / total.std(), np.float32)
 
 
-def _grain(rng: np.random.Generator, sigma: float) -> FloatArray:
+def _grain(rng: Rng, sigma: float) -> FloatArray:
     noise = _blurred(rng.standard_normal((HEIGHT, WIDTH), np.float32), sigma)
     return np.asarray(noise / noise.std(), np.float32)
 
@@ -158,17 +157,13 @@ def _blade(
     broad = 0.5 * width / length
     for side in (-1, 1):
         edge = (x + 0.4 * right - side * broad * down, y + 0.4 * down + side * broad * right)
-        leaf = [_fixed(point) for point in ((x, y), edge, (x + right, y + down))]
+        leaf = np.rint(np.array([(x, y), edge, (x + right, y + down)]) * 2**_FRACTION)
         color = min(max(level + 16 * side, 0.0), 255.0)
-        cv2.fillConvexPoly(canvas, np.array(leaf, np.int32), color, cv2.LINE_AA, _FRACTION)
-
-
-def _fixed(point: tuple[float, float]) -> tuple[int, int]:
-    return round(point[0] * 2**_FRACTION), round(point[1] * 2**_FRACTION)
+        cv2.fillConvexPoly(canvas, leaf.astype(np.int32), color, cv2.LINE_AA, _FRACTION)
 
 
 def _star(
-    rng: np.random.Generator,
+    rng: Rng,
     canvas: ImageArray,
     start: NDArray[np.float64],
     angles: NDArray[np.float64],
@@ -180,11 +175,8 @@ def _star(
     spines = start + length * _direction(angles)
     roots = start + distances[:, None] * _direction(angles)[:, None]
     barbs = 0.45 * (length - distances)[:, None] * rng.uniform(0.6, 1.1, (2, *roots.shape[:2], 1))
-    ends = (
-        roots
-        + barbs
-        * np.stack([_direction(angles - 1.05), _direction(angles + 1.05)], axis=0)[:, :, None]
-    )
+    sides = np.stack([_direction(angles - 1.05), _direction(angles + 1.05)])
+    ends = roots + barbs * sides[:, :, None]
     level = min(max(level, 20.0), 230.0)
     _lines(canvas, np.broadcast_to(roots, ends.shape), ends, level)
     _lines(canvas, np.broadcast_to(start, spines.shape), spines, min(255.0, level + 60))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.arrays import IndexArray
 from unshortcut.imaging.corruptions.corruption import compiled
 
 
@@ -32,7 +33,7 @@ def smeared(
     return out.reshape(image.shape)
 
 
-def _offsets(steps: NDArray[np.int64], slope: float) -> NDArray[np.int64]:
+def _offsets(steps: IndexArray, slope: float) -> IndexArray:
     """Offsets along one axis in whole pixels."""
     length = steps.size
     # Computed from the end point of the line, so that rounding agrees with ImageMagick.

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import IndexArray
+from unshortcut.arrays import FloatArray, IndexArray
 from unshortcut.imaging.corruptions.corruption import compiled
 
 DoubleArray = NDArray[np.float64]
@@ -65,7 +65,7 @@ def zoomed(image: DoubleArray, factor: float) -> DoubleArray:
     return out
 
 
-def sum_of_zooms(image: NDArray[np.float32], factors: tuple[float, ...]) -> NDArray[np.float32]:
+def sum_of_zooms(image: FloatArray, factors: tuple[float, ...]) -> FloatArray:
     """Sum of zooms of the center of (h, w, c) to (h, w, c), each rounded to float32."""
     height, width, channels = image.shape
     total = np.zeros_like(image)
@@ -78,9 +78,7 @@ def sum_of_zooms(image: NDArray[np.float32], factors: tuple[float, ...]) -> NDAr
     return total
 
 
-def displaced(
-    image: NDArray[np.float32], down: NDArray[np.float32], across: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def displaced(image: FloatArray, down: FloatArray, across: FloatArray) -> FloatArray:
     """Read (h, w, c) at displaced positions with linear interpolation and a mirrored border, as
     `ndimage.map_coordinates` does."""
     out = np.empty_like(image)

@@ -6,11 +6,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import gaussian, sum_of_zooms
 from unshortcut.imaging.corruptions.corruption import compiled, levels
 from unshortcut.imaging.corruptions.severities import Parameters
+from unshortcut.randomness import Rng
 
 
 def defocus_blur(image: ImageArray, parameters: Parameters, sampled: None) -> ImageArray:
@@ -20,7 +21,7 @@ def defocus_blur(image: ImageArray, parameters: Parameters, sampled: None) -> Im
 
 
 def sample_glass_blur(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
+    rng: Rng, height: int, width: int, parameters: Parameters
 ) -> NDArray[np.int8]:
     """(rounds, h - 2 reach, w - 2 reach, 2): the offset to the right and down of each pixel's
     source, -reach to reach - 1, in the order in which pixels are visited."""
@@ -41,9 +42,7 @@ def glass_blur(image: ImageArray, parameters: Parameters, sampled: NDArray[np.in
     return levels(gaussian(softened / 255.0, sigma, 4, "edge"))
 
 
-def sample_motion_blur(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> float:
+def sample_motion_blur(rng: Rng, height: int, width: int, parameters: Parameters) -> float:
     """Direction in degrees."""
     return rng.uniform(-45, 45)
 
@@ -66,7 +65,7 @@ def zoom_blur(image: ImageArray, parameters: Parameters, sampled: None) -> Image
 
 
 @lru_cache(maxsize=32)
-def _disc(radius: float, softness: float) -> NDArray[np.float32]:
+def _disc(radius: float, softness: float) -> FloatArray:
     half, side = (8, 3) if radius <= 8 else (int(radius), 5)
     offsets = np.arange(-half, half + 1)
     disc = (offsets**2 + offsets[:, None] ** 2 <= radius**2).astype(np.float32)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions.severities import Parameters
+from unshortcut.randomness import Rng
 
 Sampled = TypeVar("Sampled")
 
@@ -25,7 +26,7 @@ class Corruption(Generic[Sampled]):
     apply: Callable[[ImageArray, Parameters, Sampled], ImageArray]
     """(image, parameters, sampled) -> image of the same shape. The input is C-contiguous and is not
     changed."""
-    sample: Callable[[np.random.Generator, int, int, Parameters], Sampled]
+    sample: Callable[[Rng, int, int, Parameters], Sampled]
     """(rng, height, width, parameters) -> everything that is random in the corruption."""
 
 
@@ -36,9 +37,7 @@ def levels(image: NDArray[np.floating]) -> ImageArray:
     return out
 
 
-def sample_nothing(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> None:
+def sample_nothing(rng: Rng, height: int, width: int, parameters: Parameters) -> None:
     """For corruptions without randomness."""
 
 

@@ -12,6 +12,7 @@ from unshortcut.arrays import ImageArray
 from unshortcut.imaging.corruptions._resample import displaced, gaussian
 from unshortcut.imaging.corruptions.corruption import levels
 from unshortcut.imaging.corruptions.severities import Parameters
+from unshortcut.randomness import Rng
 
 
 def contrast(image: ImageArray, parameters: Parameters, sampled: None) -> ImageArray:
@@ -36,7 +37,7 @@ class ElasticSample(NamedTuple):
 
 
 def sample_elastic_transform(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
+    rng: Rng, height: int, width: int, parameters: Parameters
 ) -> ElasticSample:
     """Sample the points, then the two noise fields."""
     return ElasticSample(

@@ -9,18 +9,15 @@ from scipy.special import pdtr
 from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.corruptions.corruption import compiled
 from unshortcut.imaging.corruptions.severities import Parameters
+from unshortcut.randomness import Rng
 
 
-def sample_normal(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> FloatArray:
+def sample_normal(rng: Rng, height: int, width: int, parameters: Parameters) -> FloatArray:
     """(h, w, 3) standard normal values."""
     return rng.standard_normal((height, width, 3), np.float32)
 
 
-def sample_uniform(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> FloatArray:
+def sample_uniform(rng: Rng, height: int, width: int, parameters: Parameters) -> FloatArray:
     """(h, w, 3) values from 0 to 1."""
     return rng.random((height, width, 3), np.float32)
 
@@ -60,9 +57,7 @@ _STARTS = 256
 
 
 @lru_cache(maxsize=16)
-def _poisson(
-    photons: float,
-) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.uint8]]:
+def _poisson(photons: float) -> tuple[FloatArray, NDArray[np.int16], NDArray[np.uint8]]:
     """The distribution of the number of photons for each of the 256 levels.
 
     Returns:

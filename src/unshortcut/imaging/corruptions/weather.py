@@ -7,26 +7,25 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.imaging.corruptions._frost import WINDOWS, frosted_window
 from unshortcut.imaging.corruptions._motion import smeared
 from unshortcut.imaging.corruptions._resample import zoomed
 from unshortcut.imaging.corruptions.corruption import compiled
 from unshortcut.imaging.corruptions.severities import Parameters
+from unshortcut.randomness import Rng
 
 
 class SnowSample(NamedTuple):
     """Sampled parameters of snow."""
 
-    flakes: NDArray[np.float32]
+    flakes: FloatArray
     """(h, w): standard normal values, whose center is zoomed to the size of the image."""
     degrees: float
     """The direction in which the flakes fall."""
 
 
-def sample_snow(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> SnowSample:
+def sample_snow(rng: Rng, height: int, width: int, parameters: Parameters) -> SnowSample:
     """Sample flakes that fall within 45 degrees of vertical."""
     return SnowSample(rng.standard_normal((height, width), np.float32), rng.uniform(-135, -45))
 
@@ -67,9 +66,7 @@ class FrostSample(NamedTuple):
     """Horizontal position of the image on the window, 0 (left) to 1 (right)."""
 
 
-def sample_frost(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> FrostSample:
+def sample_frost(rng: Rng, height: int, width: int, parameters: Parameters) -> FrostSample:
     """Sample a frosted window and a position on it."""
     return FrostSample(int(rng.integers(WINDOWS)), rng.random(), rng.random())
 
@@ -94,9 +91,7 @@ def frost(image: ImageArray, parameters: Parameters, sampled: FrostSample) -> Im
     return out
 
 
-def sample_fog(
-    rng: np.random.Generator, height: int, width: int, parameters: Parameters
-) -> NDArray[np.float64]:
+def sample_fog(rng: Rng, height: int, width: int, parameters: Parameters) -> NDArray[np.float64]:
     """(n² - 1,) values from -1 to 1 for an n × n map, n the next power of 2 above the sides."""
     side = 1 << (max(height, width) - 1).bit_length()
     return rng.uniform(-1, 1, side * side - 1)

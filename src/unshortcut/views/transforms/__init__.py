@@ -1,1 +1,1 @@
-"""One file a way of making a view; a file here is found by being here."""
+"""Transforms that make views; one file each."""

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Pipeline
+from unshortcut.randomness import Rng
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 
@@ -15,9 +14,7 @@ from unshortcut.views.transform import ViewContext, ViewTransform
 class Augmented(ViewTransform):
     """The view's pipeline, with parameters sampled independently of every other view."""
 
-    def sample(
-        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
-    ) -> list[Any]:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> list[Any]:
         return pipeline.sample(rng, context.image.height, context.image.width)
 
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: Sequence[Any]) -> ImageArray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Pipeline
-from unshortcut.randomness import generator
+from unshortcut.randomness import Rng, generator
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 GRID = 3
@@ -23,9 +23,7 @@ class Jigsaw(ViewTransform):
     The pieces form one image in a random order; `models.jigsaw.cut` separates them again.
     """
 
-    def sample(
-        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
-    ) -> tuple[list[Any], int]:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> tuple[list[Any], int]:
         sampled = pipeline.sample(rng, context.image.height, context.image.width)
         return sampled, int(rng.integers(2**62))  # pieces depend on the size of the view
 
@@ -39,7 +37,7 @@ class Jigsaw(ViewTransform):
         return pipeline.shrink(sampled[0])
 
 
-def lay_out(image: ImageArray, rng: np.random.Generator) -> ImageArray:
+def lay_out(image: ImageArray, rng: Rng) -> ImageArray:
     """Rearrange an image (h, w, 3) of at least 3 × 3 pixels into its pieces in random order."""
     cells = [side // GRID for side in image.shape[:2]]
     pieces = [max(1, round(PIECE_SHARE * cell)) for cell in cells]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unshortcut.augmentations.augmentation import Augmentation, Pipeline
 from unshortcut.errors import UsageError, unknown
+from unshortcut.randomness import Rng
 from unshortcut.views.transform import ViewContext
 from unshortcut.views.transforms.augmented import Augmented
 
@@ -31,9 +32,7 @@ class Sharing(Augmented):
     """Names of augmentations."""
     compares: tuple[tuple[str, ...], ...] = ()
 
-    def sample(
-        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
-    ) -> list[Any]:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> list[Any]:
         given = self._params_of(context, pipeline, self.shares)
         return pipeline.sample(rng, context.image.height, context.image.width, given)
 
@@ -93,9 +92,7 @@ class Lacking(Augmented):
     lacks: tuple[str, ...] = ()
     """Names of augmentations."""
 
-    def sample(
-        self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator
-    ) -> list[Any]:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> list[Any]:
         given = {index: None for name in self.lacks for index in pipeline.indices(name)}
         return pipeline.sample(rng, context.image.height, context.image.width, given)
 

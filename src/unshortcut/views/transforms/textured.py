@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.imaging.synthesis import PATCH_SIDES, example_patches, synthesize_texture
-from unshortcut.randomness import generator
+from unshortcut.randomness import Rng, generator
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 
@@ -36,7 +34,7 @@ class Textured(ViewTransform):
     """Side of the example patches in pixels; below 1, relative to the image's shorter side, with
     at most 96 pixels; None: 96 if the image is large enough, else 48, else the image's side."""
 
-    def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> int:
         return int(rng.integers(2**62))  # the seed of the synthesis
 
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:

@@ -8,12 +8,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
-from unshortcut.randomness import generator
+from unshortcut.randomness import Rng, generator
 from unshortcut.views.transform import ViewContext, ViewTransform
 
 PATCH_SHARE = (16 / 224, 72 / 224)
@@ -44,7 +42,7 @@ class TiledView(ViewTransform):
     vertical_flip: bool = False
     rotate: bool = False
 
-    def sample(self, context: ViewContext, pipeline: Pipeline, rng: np.random.Generator) -> int:
+    def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> int:
         return int(rng.integers(2**62))  # patches depend on the size of the view
 
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: int) -> ImageArray:
