@@ -265,7 +265,7 @@ def test_what_cannot_be_measured_is_said() -> None:
         similarity([], source)
     with pytest.raises(UsageError, match="unknown space 'pixel'"):
         similarity([one], source, space="pixel")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="'timm:resnet18' is no run of unshortcut"):
+    with pytest.raises(UsageError, match="'timm:resnet18' is not a run of unshortcut"):
         similarity(["timm:resnet18"], source, space="embedding")
     with pytest.raises(RunError, match="features of 'by hand' are not finite"):
         pair_similarities(model(lambda images: pixels(images) / 0), source, pairs=["patch"])

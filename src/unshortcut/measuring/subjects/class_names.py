@@ -20,7 +20,7 @@ from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.wording import some
 
 Aggregate = Literal["mean", "sum"]
-Mapped = Mapping[str, Sequence[str]]
+ClassMapping = Mapping[str, Sequence[str]]
 """Classes of the model (names, or indices from 0) for each class of the data."""
 
 IMAGENET_CLASSES = 1000
@@ -86,10 +86,10 @@ class ClassOutputs:
         return np.stack(columns, axis=1)
 
 
-def select(
+def outputs_for(
     names: Sequence[str],
     native: Sequence[str],
-    mapping: Mapped | None,
+    mapping: ClassMapping | None,
     aggregate: Aggregate,
     *,
     by_name_first: bool = False,
@@ -127,7 +127,7 @@ def select(
     return ClassOutputs(tuple(found), tuple(found.values()), missing, aggregate)
 
 
-def unnamed(count: int) -> tuple[str, ...]:
+def placeholder_names(count: int) -> tuple[str, ...]:
     """Names for outputs that have none; no class folder is called so by accident."""
     return tuple(f"output {index}" for index in range(count))
 
@@ -151,7 +151,7 @@ class _Outputs:
         self.similar = _indices_by_name([_plain(name) for name in native])
         self.imagenet = _imagenet_indices(native)
 
-    def members(self, name: str, mapping: Mapped) -> tuple[int, ...]:
+    def members(self, name: str, mapping: ClassMapping) -> tuple[int, ...]:
         """Indices of the outputs of a class; empty where it has none."""
         mapped = [self._index(entry) for entry in mapping.get(name, ())]
         found = [index for index in mapped if index is not None]
@@ -198,7 +198,10 @@ def _imagenet_indices(native: Sequence[str]) -> list[int | None]:
     if len(native) == IMAGENET_CLASSES:
         in_order = sum(output == index for output, index in enumerate(indices))
         # Two classes are called crane, and lists differ in a few names: their order tells them.
-        if tuple(native) == unnamed(IMAGENET_CLASSES) or in_order > 0.9 * IMAGENET_CLASSES:
+        if (
+            tuple(native) == placeholder_names(IMAGENET_CLASSES)
+            or in_order > 0.9 * IMAGENET_CLASSES
+        ):
             return list(range(IMAGENET_CLASSES))
     return indices
 

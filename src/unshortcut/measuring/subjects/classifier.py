@@ -17,19 +17,20 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.inference.features import Features
 from unshortcut.inference.forward import checked, run_model
+from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.class_names import (
     IMAGENET_CLASSES,
     Aggregate,
+    ClassMapping,
     ClassOutputs,
-    Mapped,
-    select,
-    unnamed,
+    outputs_for,
+    placeholder_names,
 )
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.knn import choose_k, knn_votes
 from unshortcut.probes.linear import fit_linear
 
-Kind = Literal["head", "linear", "knn"]
+ClassifierKind = Literal["head", "linear", "knn"]
 ProbabilityFunction = Callable[[Tensor, Tensor | None], Tensor]
 """Features (N, D) and logits (N, C), if any, to probabilities (N, C)."""
 
@@ -38,21 +39,28 @@ ProbabilityFunction = Callable[[Tensor, Tensor | None], Tensor]
 class Classifier:
     """Assigns probabilities of classes to the outputs of a model."""
 
-    kind: Kind
+    kind: ClassifierKind
     description: str
     """For the report, such as `its own head of 1000 classes`."""
     classes: tuple[str, ...]
     probabilities: ProbabilityFunction
     identity: str
     """Everything that it depends on except the model; part of the key of cached results."""
-    mapping: Mapped | None = None
+    mapping: ClassMapping | None = None
     aggregate: Aggregate = "mean"
 
     def over(self, names: Sequence[str]) -> ClassOutputs:
         """Its outputs for some classes; `NotApplicable` if it knows fewer than two of them."""
         # A mapping is meant for a head: a fitted classifier has the class names of the data.
         own = self.kind != "head"
-        return select(names, self.classes, self.mapping, self.aggregate, by_name_first=own)
+        return outputs_for(names, self.classes, self.mapping, self.aggregate, by_name_first=own)
+
+    def count_known(self, names: Sequence[str]) -> int:
+        """How many of some classes have an output; 0 if fewer than two have."""
+        try:
+            return len(self.over(names).names)
+        except NotApplicable:
+            return 0
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ def run(model: LoadedModel, classifier: Classifier | None, images: NDArray[np.ui
     return Outputs(values, None if native is None else native.cpu().double().numpy())
 
 
-def head(model: LoadedModel, mapping: Mapped | None, aggregate: Aggregate) -> Classifier:
+def head(model: LoadedModel, mapping: ClassMapping | None, aggregate: Aggregate) -> Classifier:
     """The classification head of the model."""
     assert model.logits is not None
     side = model.preprocessing.size
@@ -108,7 +116,7 @@ def head(model: LoadedModel, mapping: Mapped | None, aggregate: Aggregate) -> Cl
     classes = model.classes
     description = f"its own head of {width} classes"
     if classes is None:
-        classes = unnamed(width)
+        classes = placeholder_names(width)
         if width == IMAGENET_CLASSES:
             description += ", assumed to be those of ImageNet in the usual order"
     if len(classes) != width:
@@ -125,11 +133,11 @@ def head(model: LoadedModel, mapping: Mapped | None, aggregate: Aggregate) -> Cl
 
 
 def fit_classifier(
-    kind: Kind,
+    kind: ClassifierKind,
     features: Features,
     source: ImageSource,
     name: str,
-    mapping: Mapped | None,
+    mapping: ClassMapping | None,
     aggregate: Aggregate,
 ) -> Classifier:
     """Fit a linear probe or a nearest-neighbor classifier on the features of labeled images."""

@@ -1,14 +1,14 @@
 """Images as a model sees them: resized and cropped, uint8, before they are normalized."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.data.source import ImageSource
 from unshortcut.inference.features import view_reader
-from unshortcut.inference.reading import Unreadable, read_batches
+from unshortcut.inference.reading import ReadBatch, Unreadable, read_batches
 from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator
 from unshortcut.views.evaluation import EvaluationView, WholeView
@@ -58,16 +58,9 @@ class Prepared:
     def take(self, rows: Sequence[int] | Indices) -> "Prepared":
         """The images at some positions."""
         chosen = np.asarray(rows, dtype=np.int64)
-        return Prepared(
-            self.source,
-            self.view,
-            self.indices[chosen],
-            None if self.labels is None else self.labels[chosen],
-            self.classes,
-            self.total,
-            self.unreadable,
-            None if self.kept is None else tuple(self.kept[row] for row in chosen.tolist()),
-        )
+        labels = None if self.labels is None else self.labels[chosen]
+        kept = None if self.kept is None else tuple(self.kept[row] for row in chosen.tolist())
+        return replace(self, indices=self.indices[chosen], labels=labels, kept=kept)
 
     def some(self, most: int | None, seed: int) -> "Prepared":
         """At most `most` of the images, stratified by class if there are labels."""
@@ -81,46 +74,35 @@ class Prepared:
         assert self.labels is not None
         return self.labels
 
+    def decoded(self, workers: int | None, on_progress: OnProgress | None = None) -> "Prepared":
+        """The images that can be read; there is a warning if some cannot, an error if none can."""
+        in_memory = len(self) * self.view.size**2 * 3 <= IN_MEMORY
+        unreadable = Unreadable(len(self))
+        pixels: list[Pixels] = []
+        readable: list[int] = []
+        for rows, images in self.batches(self.pixels, unreadable, workers, on_progress):
+            readable += rows
+            if in_memory:
+                pixels += images
+        kept = tuple(pixels) if in_memory else None
+        return replace(self.take(readable), unreadable=len(unreadable.failures), kept=kept)
 
-def prepare(
-    source: ImageSource,
-    view: View,
-    indices: Indices,
-    labels: Indices | None,
-    classes: tuple[str, ...],
-    total: int,
-    *,
-    workers: int | None = None,
-    on_progress: OnProgress | None = None,
-) -> Prepared:
-    """Decode images; unreadable ones are left out with a warning, an error if there is no other."""
-    in_memory = len(indices) * view.size * view.size * 3 <= IN_MEMORY
-    read = view_reader(source, view)
-    unreadable = Unreadable(len(indices))
-    pixels: list[Pixels] = []
-    readable: list[int] = []
-    for rows, images in read_batches(
-        lambda row: read(int(indices[row])),
-        lambda row: source.identity(int(indices[row])),
-        unreadable,
-        batch_size=_BATCH,
-        workers=workers,
-        on_progress=on_progress,
-    ):
-        readable += rows
-        if in_memory:
-            pixels += images
-    chosen = np.asarray(readable, dtype=np.int64)
-    return Prepared(
-        source,
-        view,
-        indices[chosen],
-        None if labels is None else labels[chosen],
-        classes,
-        total,
-        len(unreadable.failures),
-        tuple(pixels) if in_memory else None,
-    )
+    def batches(
+        self,
+        read: Callable[[int], Pixels],
+        unreadable: Unreadable,
+        workers: int | None,
+        on_progress: OnProgress | None,
+    ) -> Iterator[ReadBatch[Pixels]]:
+        """Read images by their positions; the next batches are read while one is in use."""
+        return read_batches(
+            read,
+            self.identity,
+            unreadable,
+            batch_size=_BATCH,
+            workers=workers,
+            on_progress=on_progress,
+        )
 
 
 def stratified(labels: Indices, most: int, seed: int) -> Indices:
