@@ -54,7 +54,7 @@ StdOption = Annotated[
 ]
 
 
-class Preprocessing(TypedDict):
+class PreprocessingOptions(TypedDict):
     """How the input of a model is prepared, as `load_model` takes it."""
 
     size: int | None
@@ -62,7 +62,7 @@ class Preprocessing(TypedDict):
     std: tuple[float, float, float] | None
 
 
-def preprocessing(size: int | None, mean: str | None, std: str | None) -> Preprocessing:
+def preprocessing(size: int | None, mean: str | None, std: str | None) -> PreprocessingOptions:
     """Parse the options of the same names."""
     return {
         "size": size,

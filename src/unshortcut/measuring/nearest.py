@@ -22,9 +22,8 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
 from unshortcut.measuring.exhibits import Picture, Pictures, picture
 from unshortcut.measuring.neighbor_sheet import QueryNeighbors, draw_sheet, neighbor_pictures
-from unshortcut.measuring.subjects.models import by_name
 from unshortcut.measuring.wording import percent
-from unshortcut.models.load import LoadedModel, ModelLike, load_model
+from unshortcut.models.load import LoadedModel, ModelLike, load_model, models_by_name
 from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
 from unshortcut.spaces.subsets import select_spaces
@@ -148,7 +147,7 @@ def neighbors(
         spaces: use only these spaces, in those of the models that have any.
         size, mean, std: preprocessing of models that are not runs and have no model card.
     """
-    given = dict(models) if isinstance(models, Mapping) else by_name(models)
+    given = models_by_name(models)
     if not given:
         raise UsageError("neighbors needs at least one model")
     stated = {"size": size, "mean": mean, "std": std}

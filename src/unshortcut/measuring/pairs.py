@@ -63,7 +63,7 @@ class Sampling:
     count: int
     seed: int
     batch_size: int = 64
-    threads: int | None = None
+    workers: int | None = None
     """Number of threads that make views; None for one per core."""
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Sampling:
             lambda position: self.source.identity(int(order[position])),
             Unreadable(len(order)),
             batch_size=self.batch_size,
-            workers=self.threads,
+            workers=self.workers,
             on_progress=on_progress,
         ):
             yield {name: stack([views[name] for views in images]) for name in images[0]}

@@ -1,7 +1,7 @@
 """Load a model by its spec: a run, an export, timm, torchvision, ONNX, or a user's function."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,11 @@ from unshortcut.models.wrapping import (
     from_object,
     with_classes,
 )
+from unshortcut.result import public_name, unique_names
 
 __all__ = [
     "LoadedModel", "ModelLike", "as_model", "fingerprint", "from_module", "from_object",
-    "load_model", "with_classes",
+    "load_model", "models_by_name", "with_classes",
 ]  # fmt: skip
 
 
@@ -69,6 +70,23 @@ def load_model(
 def as_model(model: ModelLike) -> LoadedModel:
     """The model itself if it is loaded, or else the one that its spec names."""
     return model if isinstance(model, LoadedModel) else load_model(model)
+
+
+def models_by_name(models: Any) -> dict[str, Any]:
+    """One model or several by the names in a mapping, or else by their names, specs or types.
+
+    A number is added to repeated names.
+    """
+    if isinstance(models, Mapping):
+        return dict(models)
+    listed = models if isinstance(models, list | tuple) else [models]
+
+    def name(model: Any) -> str:
+        if isinstance(model, str | Path):
+            return public_name(str(model))
+        return model.name if isinstance(model, LoadedModel) else type(model).__name__
+
+    return dict(zip(unique_names([name(model) for model in listed]), listed, strict=True))
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:

@@ -13,19 +13,10 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.filters |= {
-    "breakable": formats.breakable,
-    "cell": formats.cell,
-    "duration": formats.duration,
-    "figure_json": figure_json,
-    "interval_of": formats.interval_of,
-    "kind": lambda exhibit: type(exhibit).__name__,
-    "listed": formats.listed,
-    "number": formats.number,
-    "prose": formats.prose,
-    "public_name": public_name,
-    "shortened": formats.shortened,
-    "sort_key": formats.sort_key,
-    "value_of": formats.value_of,
-    "without_folders": formats.without_folders,
-}
+_FORMATS = (
+    "breakable", "cell", "duration", "interval_of", "listed", "number", "prose", "shortened",
+    "sort_key", "value_of", "without_folders",
+)  # fmt: skip
+ENVIRONMENT.filters |= {name: getattr(formats, name) for name in _FORMATS}
+ENVIRONMENT.filters |= {"figure_json": figure_json, "public_name": public_name}
+ENVIRONMENT.filters["kind"] = lambda exhibit: type(exhibit).__name__

@@ -9,9 +9,8 @@ from unshortcut.auditing.findings import Entry, Findings
 from unshortcut.measurements.measurement import Measurement
 from unshortcut.measuring.exhibits import MODEL, Exhibit, Plot, Table
 from unshortcut.measuring.plots import model_colors
-from unshortcut.report.comparison import Row, notes_of, rows_of
+from unshortcut.report.comparison import Gap, Row, gaps, notes_of, rows_of
 from unshortcut.report.environment import ENVIRONMENT
-from unshortcut.report.gaps import Gap, gaps
 from unshortcut.result import public_name
 
 _COMMAND = "unshortcut audit "

@@ -152,23 +152,15 @@ def fit_classifier(
     key = f"{kind} {source.fingerprint()} {mapping} {aggregate}"
     if kind == "linear":
         (probe,) = fit_linear(rows, truth, classes=len(classes), seeds=(0,))
-        return Classifier(
-            "linear",
-            f"a linear probe on its features, fitted on {fitted_on}",
-            classes,
-            lambda values, _: probe.logits(values.cpu()).double().softmax(dim=1),
-            key,
-            mapping,
-            aggregate,
-        )
-    k, _ = choose_k(rows, truth)
-    neighbors = f"the {k} nearest neighbors" if k > 1 else "the nearest neighbor"
-    return Classifier(
-        "knn",
-        f"{neighbors} among {fitted_on}",
-        classes,
-        lambda values, _: knn_votes(rows, truth, values.cpu(), k=k, classes=len(classes)).double(),
-        key,
-        mapping,
-        aggregate,
-    )
+        description = f"a linear probe on its features, fitted on {fitted_on}"
+    else:
+        k, _ = choose_k(rows, truth)
+        neighbors = f"the {k} nearest neighbors" if k > 1 else "the nearest neighbor"
+        description = f"{neighbors} among {fitted_on}"
+
+    def probabilities(values: Tensor, logits: Tensor | None) -> Tensor:
+        if kind == "linear":
+            return probe.logits(values.cpu()).double().softmax(dim=1)
+        return knn_votes(rows, truth, values.cpu(), k=k, classes=len(classes)).double()
+
+    return Classifier(kind, description, classes, probabilities, key, mapping, aggregate)
