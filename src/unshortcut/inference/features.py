@@ -21,6 +21,9 @@ from unshortcut.inference.preprocessing import stack
 from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.progress import OnProgress
 
+Computed = tuple[NDArray[np.float32], NDArray[np.int64]]
+"""Features (N, D) and positions of the images in the source (N,)."""
+
 _VERSION = 3  # raised when the same inputs would give other files
 _MIN_BATCH, _MAX_BATCH, _BATCH_PIXELS = 64, 256, 64 * 224 * 224
 
@@ -76,7 +79,7 @@ def compute_features(
         known = _compute(model, source, unreadable, workers, on_progress)
         if path is not None:
             try:
-                _write(path, *known, unreadable)
+                _write(path, known, unreadable)
             except OSError as error:
                 warnings.warn(f"the features could not be cached: {error}", stacklevel=2)
     elif on_progress:
@@ -106,7 +109,7 @@ def _compute(
     unreadable: Unreadable,
     workers: int | None,
     on_progress: OnProgress | None,
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+) -> Computed:
     parts: list[Tensor] = []
     kept: list[int] = []
     for positions, images in read_batches(
@@ -128,9 +131,7 @@ def _key(model: FeatureModel, source: ImageSource) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(
-    path: Path, source: ImageSource, unreadable: Unreadable
-) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+def _read(path: Path, source: ImageSource, unreadable: Unreadable) -> Computed | None:
     try:
         with np.load(path, allow_pickle=False) as stored:
             values, indices = stored["values"], stored["indices"]
@@ -143,16 +144,14 @@ def _read(
     return values, indices
 
 
-def _write(
-    path: Path, values: NDArray[np.float32], indices: NDArray[np.int64], unreadable: Unreadable
-) -> None:
+def _write(path: Path, computed: Computed, unreadable: Unreadable) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     failures = unreadable.failures
     with atomic_open(path, shared=True) as file:
         np.savez(
             file,
-            values=values,
-            indices=indices,
+            values=computed[0],
+            indices=computed[1],
             unreadable=np.array(list(failures), dtype=np.int64),
             reasons=np.array([failure.reason for failure in failures.values()], dtype=np.str_),
         )

@@ -14,8 +14,6 @@ from unshortcut.inference.images import ImagesLike
 from unshortcut.models.load import as_model
 from unshortcut.models.loaded import ModelLike
 
-_SUFFIXES = (".npz", ".parquet")
-
 
 def embed(
     model: ModelLike,
@@ -35,10 +33,7 @@ def embed(
             labels, `labels` (N,) and `classes`; or a `.parquet` file with the columns `identity`,
             `label`, `class` and `features`, which needs pyarrow. Images that could not be read are
             listed with the reasons in a file of the same name that ends in `.unreadable.jsonl`.
-        workers: number of threads that decode images, by default that of the available cores.
-        max_unreadable: largest share of unreadable images that is allowed, by default any. The
-            work stops as soon as it is exceeded.
-        console: where the progress bar is shown, by default standard error.
+        workers, max_unreadable, console: as in `LoadedModel.embed`.
     """
     path = None if out is None else _checked_path(Path(out))
     features = as_model(model).embed(
@@ -74,7 +69,7 @@ def unreadable_path(path: Path) -> Path:
 
 
 def _checked_path(path: Path) -> Path:
-    if path.suffix not in _SUFFIXES:
+    if path.suffix not in (".npz", ".parquet"):
         raise UsageError(f"features are written to an .npz or .parquet file, not to '{path}'")
     if path.suffix == ".parquet":
         try:
@@ -107,8 +102,6 @@ def _table(features: Features) -> Any:
     columns: dict[str, Any] = {"identity": _identities(features)}
     if features.labels is not None:
         columns["label"] = features.labels
-        names = features.classes or ()
-        columns["class"] = [
-            names[label] if 0 <= label < len(names) else None for label in features.labels.tolist()
-        ]
+        names = dict(enumerate(features.classes or ()))
+        columns["class"] = [names.get(label) for label in features.labels.tolist()]
     return pyarrow.table({**columns, "features": values})

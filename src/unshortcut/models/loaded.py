@@ -86,7 +86,8 @@ class LoadedModel:
                 tensor (N, 3, H, W); or a batch of normalized floats (N, 3, S, S).
             workers: number of threads that decode images, by default that of the available cores.
             max_unreadable: largest share of unreadable images that is allowed, by default any;
-                they are left out and listed in `Features.unreadable`.
+                they are left out and listed in `Features.unreadable`. The work stops as soon as
+                it is exceeded.
             console: where the progress bar is shown, by default standard error.
         """
         if isinstance(images, Tensor) and images.is_floating_point():

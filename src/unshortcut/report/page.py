@@ -10,8 +10,7 @@ from plotly.offline import get_plotlyjs
 
 from unshortcut.auditing.findings import Findings, Verdict
 from unshortcut.report.comparison import notes_of
-from unshortcut.report.environment import ENVIRONMENT
-from unshortcut.report.sections import public_command, section
+from unshortcut.report.sections import ENVIRONMENT, public_command, section
 from unshortcut.result import commit, package_version
 
 _GRAVE, _NOTABLE = 0.67, 0.34
