@@ -46,9 +46,7 @@ def load(name: str, model: Any, request: AuditRequest) -> LoadedModel:
         classes = read_class_names(classes)
     if isinstance(model, str | Path):
         return load_model(model, size=size, mean=mean, std=std, crop=crop, classes=classes)
-    stated = {"size": size, "mean": mean, "std": std, "crop_share": crop}
-    known = {key: value for key, value in stated.items() if value is not None}
-    loaded = from_object(model, name, **known)
+    loaded = from_object(model, name, size=size, mean=mean, std=std, crop_share=crop)
     return loaded if classes is None else with_classes(loaded, classes)
 
 

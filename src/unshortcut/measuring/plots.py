@@ -154,15 +154,15 @@ def error_bars(
     """Intervals in Plotly's form; None if there are none."""
     if low is None or high is None:
         return None
-    shown: dict[str, Any] = {
+    return {
         "type": "data",
         "symmetric": False,
         "array": [top - value for top, value in zip(high, values, strict=True)],
         "arrayminus": [value - bottom for bottom, value in zip(low, values, strict=True)],
         "thickness": 1,
         "width": 3,
+        "color": color,
     }
-    return shown if color is None else {**shown, "color": color}
 
 
 def plain(figure: go.Figure) -> dict[str, Any]:

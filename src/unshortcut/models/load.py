@@ -57,7 +57,7 @@ def load_model(
             shorter side of the resized image.
         classes: class names, if the output of an ONNX file or a module is logits.
     """
-    stated: dict[str, Any] = {"size": size, "mean": mean, "std": std, "crop_share": crop}
+    stated = {"size": size, "mean": mean, "std": std, "crop_share": crop}
     stated = {key: value for key, value in stated.items() if value is not None}
     loaded = _load(str(spec), Path(spec), stated)
     if classes is not None:

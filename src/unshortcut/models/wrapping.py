@@ -182,5 +182,6 @@ def _own_preprocessing(model: Any, spec: str, stated: Mapping[str, Any]) -> Prep
         return given
     if given is not None and not isinstance(given, Mapping):
         raise UsageError(f"'{spec}': preprocessing must be a mapping, not {given!r}")
-    known = {**UNCROPPED, **stated, **(given or {})}
+    own = {key: value for key, value in stated.items() if value is not None}
+    known = {**UNCROPPED, **own, **(given or {})}
     return build(Preprocessing, known, f"'{spec}': preprocessing")
