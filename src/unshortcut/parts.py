@@ -13,14 +13,7 @@ from types import NoneType
 from typing import Any, TypeVar, dataclass_transform, get_args
 
 import pydantic.dataclasses
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
@@ -67,9 +60,7 @@ class PartOf:
     base: type
     kind: str
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.build,
             serialization=core_schema.plain_serializer_function_ser_schema(part_to_mapping),

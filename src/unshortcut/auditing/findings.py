@@ -21,12 +21,10 @@ class Entry:
     status: Status
     result: Any = None
     """Of the measurement's result type; None unless done."""
-    reason: str = ""
-    """Why there is no result."""
+    reason: str = ""  # why there is no result
     seconds: float = 0.0
     """Time the measurement took when it was made."""
-    cached: bool = False
-    """Whether the result comes from an earlier audit."""
+    cached: bool = False  # whether the result comes from an earlier audit
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,7 @@ class ModelInfo:
 
     classifier: str
     """What classifies the images, e.g. `its own head of 1000 classes`."""
-    size: int
-    """Input size in pixels."""
+    size: int  # input size in pixels
     error: str = ""
     """Why the model could not be audited at all; empty if it could."""
     crop_share: float = 1.0
@@ -58,15 +55,11 @@ class Verdict:
 class Findings:
     """Everything that an audit found."""
 
-    measurements: Mapping[str, Measurement]
-    """By name, in the order of the page."""
+    measurements: Mapping[str, Measurement]  # by name, in the order of the page
     models: Mapping[str, ModelInfo]
-    entries: Mapping[str, Mapping[str, Entry]]
-    """By measurement, then by model."""
-    data: str
-    """Name of the data set."""
+    entries: Mapping[str, Mapping[str, Entry]]  # by measurement, then by model
+    data: str  # name of the data set
     num_images: int
-    """Number of images to measure on."""
     settings: Settings
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Names of the optional inputs that were given: conflict, shift, hierarchy, mapping."""
@@ -75,9 +68,7 @@ class Findings:
     baseline_added: bool = False
     """Whether the baseline is not one of the models to audit."""
     warnings: tuple[str, ...] = ()
-    """For example, that some images cannot be read."""
-    command: str = ""
-    """The command that repeats the audit."""
+    command: str = ""  # repeats the audit
 
     def results(self, measurement: str) -> dict[str, Any]:
         """Results by model, where there are any."""

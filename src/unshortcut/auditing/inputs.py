@@ -87,8 +87,7 @@ class OptionalInputs:
     shifts: Mapping[str, ImageSource]
     hierarchy: Mapping[str, str] | None
     errors: Mapping[Input, str]
-    names: Mapping[str, str]
-    """What the user calls them."""
+    names: Mapping[str, str]  # what the user calls them
 
     def has(self, needed: Input) -> bool:
         return bool(getattr(self, needed))
@@ -126,16 +125,16 @@ def open_optional(request: AuditRequest) -> OptionalInputs:
         else:
             warnings.warn(f"the shift '{name}' is left out: {errors['shifts']}", stacklevel=2)
     missing = [f"{name} (could not be opened)" for name in shifts if name not in opened]
-    names = {
-        "conflict": "" if conflict is None else data_name(conflict),
-        "shift": ", ".join([*opened, *missing]),
-        "hierarchy": "" if hierarchy is None else public_name(str(hierarchy)),
-        "mapping": "" if request.mapping is None else public_name(str(request.mapping)),
+    given: dict[str, Data | None] = {
+        "conflict": conflict,
+        "shift": ", ".join([*opened, *missing]) or None,
+        "hierarchy": hierarchy,
+        "mapping": request.mapping,
     }
     return OptionalInputs(
         None if conflict is None else attempt("conflict", partial(open_conflict, conflict)),
         opened,
         None if hierarchy is None else attempt("hierarchy", partial(read_hierarchy, hierarchy)),
         errors,
-        {key: name for key, name in names.items() if name},
+        {key: data_name(value) for key, value in given.items() if value is not None},
     )

@@ -57,13 +57,10 @@ def run_audit(request: AuditRequest) -> Findings:
     entries: dict[str, dict[str, Entry]] = {name: {} for name in chosen}
     errors: list[UnshortcutError] = []
     for name in models:
-        subject: Subject | UnshortcutError
-        model = loaded.pop(name)
-        if isinstance(model, UnshortcutError):
-            subject = model
-        else:
+        subject: Subject | UnshortcutError | LoadedModel = loaded.pop(name)
+        if isinstance(subject, LoadedModel):
             with log.warnings():
-                subject = _attempt(partial(factory.make, name, model))
+                subject = _attempt(partial(factory.make, name, subject))
         if isinstance(subject, UnshortcutError):
             errors.append(subject)
             info[name] = ModelInfo("", 0, error=public_text(str(subject)))

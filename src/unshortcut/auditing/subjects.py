@@ -56,8 +56,7 @@ class SubjectFactory:
 
     images: AuditImages
     inputs: OptionalInputs
-    kind: ClassifierKind | None
-    """The requested classifier, if any."""
+    kind: ClassifierKind | None  # the requested classifier, if any
     mapping: ClassMapping | None
     settings: Settings
     workers: int | None

@@ -32,13 +32,10 @@ _MIN_BATCH, _MAX_BATCH, _BATCH_PIXELS = 64, 256, 64 * 224 * 224
 class Features:
     """Features of the readable images of a data set, with labels if it has any."""
 
-    values: NDArray[np.float32]
-    """(N, D)."""
-    labels: NDArray[np.int64] | None
-    """(N,)."""
+    values: NDArray[np.float32]  # (N, D)
+    labels: NDArray[np.int64] | None  # (N,)
     classes: tuple[str, ...] | None
-    indices: NDArray[np.int64]
-    """(N,) positions of the images in the source."""
+    indices: NDArray[np.int64]  # (N,), positions of the images in the source
     identities: tuple[str, ...] | None = None
     """Names of the images, such as their paths in the data set; given by `embed`."""
     unreadable: tuple[Failure, ...] = ()

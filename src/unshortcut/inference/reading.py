@@ -63,7 +63,7 @@ def read_batches(
     identity: Callable[[int], str],
     unreadable: Unreadable,
     *,
-    batch_size: int,
+    batch_size: int = 64,
     workers: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Iterator[ReadBatch[T]]:

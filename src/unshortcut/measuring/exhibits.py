@@ -31,8 +31,7 @@ class Plot:
 class Column:
     """A column of a table."""
 
-    title: str
-    """Starts with a capital letter."""
+    title: str  # starts with a capital letter
     percent: bool = False
     """Whether numbers are shares from 0 to 1, shown as percentages."""
     digits: int | None = None
@@ -61,8 +60,7 @@ class Table:
 class Picture:
     """An image with a caption."""
 
-    source: str
-    """A data URL."""
+    source: str  # a data URL
     caption: str = ""
     mark: str = ""
     """`good` or `bad` gives it a frame that says so; empty for no frame."""

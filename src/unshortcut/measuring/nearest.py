@@ -39,10 +39,8 @@ _LETTER = 8
 class ModelNeighbors:
     """The neighbors of some queries according to one model, the nearest first."""
 
-    indices: Indices
-    """(Q, K) indices in the data that was searched."""
-    similarities: NDArray[np.float64]
-    """(Q, K) cosines."""
+    indices: Indices  # (Q, K), in the data that was searched
+    similarities: NDArray[np.float64]  # (Q, K), cosines
     same_class: NDArray[np.bool_] | None
     """(Q, K): whether the neighbor has the class of the query; None without labels."""
 
@@ -56,18 +54,15 @@ class ModelNeighbors:
 class NeighborComparison:
     """The neighbors of the same queries according to several models."""
 
-    source: ImageSource
-    """The data of the queries."""
-    searched: ImageSource
-    """The data of the neighbors."""
-    queries: Indices
-    """(Q,) indices in `source`."""
+    source: ImageSource  # of the queries
+    searched: ImageSource  # of the neighbors
+    queries: Indices  # (Q,), in `source`
     models: dict[str, ModelNeighbors]
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, for JSON."""
         return {
-            "queries": [self.source.identity(int(query)) for query in self.queries],
+            "queries": [self.source.identity(query) for query in self.queries.tolist()],
             "models": {name: self._plain(found) for name, found in self.models.items()},
         }
 
@@ -107,17 +102,15 @@ class NeighborComparison:
         ]
 
     def _plain(self, found: ModelNeighbors) -> dict[str, Any]:
-        rows = [[self.searched.identity(int(index)) for index in row] for row in found.indices]
-        return {
-            "same_class": found.agreement,
-            "neighbors": [
-                [
-                    {"image": identity, "similarity": similarity}
-                    for identity, similarity in zip(row, similarities, strict=True)
-                ]
-                for row, similarities in zip(rows, found.similarities.tolist(), strict=True)
-            ],
-        }
+        rows = zip(found.indices.tolist(), found.similarities.tolist(), strict=True)
+        neighbors = [
+            [
+                {"image": self.searched.identity(index), "similarity": similarity}
+                for index, similarity in zip(*row, strict=True)
+            ]
+            for row in rows
+        ]
+        return {"same_class": found.agreement, "neighbors": neighbors}
 
 
 def neighbors(
@@ -241,9 +234,8 @@ def _chosen(
 
 def _identity(given: str, known: Sequence[str]) -> str:
     """The identity that equals the given name or ends in it."""
-    found = [one for one in known if one == given] or [
-        one for one in known if one.endswith(f"/{given}")
-    ]
+    found = [one for one in known if f"/{one}".endswith(f"/{given}")]
+    found = [given] if given in found else found
     if len(found) > 1:
         raise UsageError(f"'{given}' can be {found[0]} or {found[1]}: give more of its path")
     if not found:

@@ -48,9 +48,7 @@ def neighbor_pictures(models: Mapping[str, Sequence[QueryNeighbors]]) -> Picture
 def draw_sheet(shown: Pictures, titles: Sequence[str], side: int) -> PillowImage.Image:
     """Rows of pictures as one image, each row with the caption of its first picture at its left.
 
-    Args:
-        titles: titles of the columns; one may extend over empty ones to its right.
-        side: side of a picture in pixels.
+    A title of a column may extend over empty ones to its right.
     """
     rows = [[_framed(picture_pixels(one), one.mark) for one in row] for _, row in shown.rows]
     captions = [row[0].caption for _, row in shown.rows]

@@ -1,8 +1,7 @@
 """Plotly figures of an audit: curves and bars with intervals, one color per model.
 
-The page chooses all colors: those of text, axes and background because it has a light and a dark
-theme, and those of the models because a model keeps its color in every plot, even if a measurement
-of another model has failed.
+The page chooses all colors: it has a light and a dark theme, and a model keeps its color in every
+plot, even if a measurement of another model has failed.
 """
 
 import hashlib

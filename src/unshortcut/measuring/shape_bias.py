@@ -20,12 +20,9 @@ Classes = NDArray[np.integer]
 class CueCounts:
     """Counts of the decisions on cue-conflict images, and the measures that follow from them."""
 
-    shape: int
-    """Decisions for the class of the shape."""
-    texture: int
-    """Decisions for the class of the texture."""
-    conflicts: int
-    """Images whose cues conflict."""
+    shape: int  # decisions for the class of the shape
+    texture: int  # decisions for the class of the texture
+    conflicts: int  # images whose cues conflict
 
     @property
     def bias(self) -> float:

@@ -77,8 +77,7 @@ class SimilarityResult:
     space: Space
     views: str
     """The recipe whose augmentations made the views, or `as trained`."""
-    models: dict[str, dict[str, Distribution]]
-    """Distributions by model and kind of pair."""
+    models: dict[str, dict[str, Distribution]]  # by model and kind of pair
 
     def means(self) -> dict[str, dict[str, float]]:
         """The mean cosine by model and kind of pair."""
@@ -172,10 +171,8 @@ def views_at(views: ViewSettings, size: int) -> ViewSettings:
         if isinstance(value, list):
             return [resized(entry) for entry in value]
         if isinstance(value, dict):
-            return {
-                key: size if key == "size" and entry == views.size else resized(entry)
-                for key, entry in value.items()
-            }
+            new = {key: resized(entry) for key, entry in value.items()}
+            return new | {"size": size} if value.get("size") == views.size else new
         return value
 
     return type(views).model_validate(resized(views.model_dump(mode="json")))

@@ -21,7 +21,6 @@ from unshortcut.models.wrapping import (
     UNCROPPED,
     before_last_linear,
     before_pooling,
-    fingerprint,
     from_module,
     from_object,
     with_classes,
@@ -29,7 +28,7 @@ from unshortcut.models.wrapping import (
 from unshortcut.result import public_name, unique_names
 
 __all__ = [
-    "LoadedModel", "ModelLike", "as_model", "fingerprint", "from_module", "from_object",
+    "LoadedModel", "ModelLike", "as_model", "from_module", "from_object",
     "load_model", "models_by_name", "with_classes",
 ]  # fmt: skip
 
@@ -133,10 +132,6 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
         std=config["std"],
     )
 
-    def features(images: Tensor) -> Tensor:
-        pooled: Tensor = model.forward_head(model.forward_features(images), pre_logits=True)
-        return pooled
-
     def both(images: Tensor) -> tuple[Tensor, Tensor]:
         maps = model.forward_features(images)
         return model.forward_head(maps, pre_logits=True), model.forward_head(maps)
@@ -146,7 +141,7 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
         f"timm:{name}",
         model,
         published.model_copy(update=stated),
-        features=features,
+        features=lambda images: model.forward_head(model.forward_features(images), pre_logits=True),
         logits=model,
         classes=subset and tuple(timm.data.ImageNetInfo(subset).label_names()),
         both=both,

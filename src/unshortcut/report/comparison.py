@@ -12,11 +12,9 @@ from unshortcut.measurements.measurement import Metric
 class Row:
     """One metric of all models that have it."""
 
-    name: str
-    """Name of the metric, as in `--require`."""
+    name: str  # of the metric, as in `--require`
     measurement: str
-    metrics: Mapping[str, Metric]
-    """By model; not empty."""
+    metrics: Mapping[str, Metric]  # by model; not empty
 
     @property
     def label(self) -> str:
@@ -88,8 +86,7 @@ class Gap:
 
     status: Status
     reason: str
-    models: tuple[str, ...]
-    """Empty if the reason applies to all models."""
+    models: tuple[str, ...]  # empty if the reason applies to all models
 
 
 def gaps(entries: Mapping[str, Entry]) -> tuple[Gap, ...]:

@@ -38,10 +38,8 @@ class Section:
     """What the page shows about one measurement."""
 
     measurement: Measurement
-    entries: dict[str, Entry]
-    """By model."""
+    entries: dict[str, Entry]  # by model
     exhibits: Markup
-    """As HTML."""
     rows: tuple[Row, ...]
     has_plots: bool
     failure: str

@@ -50,12 +50,9 @@ rgeirhos/texture-vs-shape."""
 class ClassOutputs:
     """The outputs of a classifier that belong to each of some classes."""
 
-    names: tuple[str, ...]
-    """Classes that have at least one output."""
-    members: tuple[tuple[int, ...], ...]
-    """Indices of the outputs of each class."""
-    missing: tuple[str, ...] = ()
-    """Requested classes without an output."""
+    names: tuple[str, ...]  # classes that have at least one output
+    members: tuple[tuple[int, ...], ...]  # indices of the outputs of each class
+    missing: tuple[str, ...] = ()  # requested classes without an output
     aggregate: Aggregate = "mean"
 
     def probabilities(self, native: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -98,24 +95,19 @@ def outputs_for(
 
     Outputs that are classes of ImageNet, all of them or some (ImageNet-100), are also found by the
     WordNet id and the other names of their class, and by its category among the 16.
+    `NotApplicable` is raised if fewer than two classes have an output.
 
     Args:
         names: classes of the data.
         native: names of the classifier's outputs.
         by_name_first: use the mapping only for classes that no output is named after, and only
             where all of its entries are names of outputs. It was written for another classifier.
-
-    Raises:
-        NotApplicable: fewer than two classes have an output.
     """
     outputs = _Outputs(native)
-    known = mapping or {}
+    known = dict(mapping or {})
     if by_name_first:
-        known = {
-            name: entries
-            for name, entries in known.items()
-            if name not in native and set(entries) <= set(native)
-        }
+        own = set(native)
+        known = {name: known[name] for name in known if name not in own and {*known[name]} <= own}
     members = {name: outputs.members(name, known) for name in names}
     found = {name: indices for name, indices in members.items() if indices}
     if len(found) < 2:
@@ -175,12 +167,8 @@ class _Outputs:
         similar = self.similar.get(_plain(name), ())
         if len(similar) == 1:
             return similar
-        wanted = categories().get(_plain(name)) or (_imagenet_index(name),)
-        return tuple(
-            index
-            for index, number in enumerate(self.imagenet)
-            if number is not None and number in wanted
-        )
+        wanted = set(categories().get(_plain(name)) or (_imagenet_index(name),)) - {None}
+        return tuple(index for index, number in enumerate(self.imagenet) if number in wanted)
 
     def _index(self, entry: str) -> int | None:
         """The output that an entry of a mapping means; None where it is not exactly one."""

@@ -67,8 +67,7 @@ class Classifier:
 class Outputs:
     """Outputs of a model for N images."""
 
-    features: NDArray[np.float32]
-    """(N, D)."""
+    features: NDArray[np.float32]  # (N, D)
     native: NDArray[np.float64] | None
     """(N, C): probabilities of the classifier's own classes; None without a classifier."""
 

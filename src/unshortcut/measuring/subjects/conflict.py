@@ -36,10 +36,8 @@ class Conflict:
     classes: tuple[str, ...]
     """Classes to decide among: those of the cues, or all 16 categories of Geirhos et al. where
     every cue is one of them."""
-    shapes: NDArray[np.int64]
-    """Class of the shape (N,), an index into `classes`."""
-    textures: NDArray[np.int64]
-    """Class of the texture (N,), an index into `classes`."""
+    shapes: NDArray[np.int64]  # (N,), indices into `classes`
+    textures: NDArray[np.int64]  # (N,), indices into `classes`
 
 
 def open_conflict(spec: str | Path | ImageSource) -> Conflict:
@@ -74,8 +72,7 @@ def cues_of(identity: str, known: Collection[str] = ()) -> tuple[str, str] | Non
     The names of `known` classes may have any hyphens and digits.
     """
     stem = PurePosixPath(identity).stem
-    hyphens = [at for at, character in enumerate(stem) if character == "-"]
-    halves = [(stem[:at], stem[at + 1 :]) for at in hyphens]
+    halves = [(stem[: at.start()], stem[at.end() :]) for at in re.finditer("-", stem)]
     for left, right in halves:
         shape, texture = _known(left, known), _known(right, known)
         if shape is not None and texture is not None:

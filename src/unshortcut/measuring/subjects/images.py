@@ -1,6 +1,6 @@
 """Images as a model sees them: resized and cropped, uint8, before they are normalized."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unshortcut.data.source import ImageSource
 from unshortcut.inference.features import view_reader
-from unshortcut.inference.reading import ReadBatch, Unreadable, read_batches
+from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator
 from unshortcut.views.evaluation import EvaluationView, WholeView
@@ -22,7 +22,6 @@ Transform = Callable[[Pixels, int], Pixels]
 
 IN_MEMORY = 2**30
 """Images of at most so many bytes are kept in memory; more are decoded for every pass."""
-_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,9 @@ class Prepared:
 
     source: ImageSource
     view: View
-    indices: Indices
-    """(N,) positions in the source."""
-    labels: Indices | None
-    """(N,) indices into `classes`."""
-    classes: tuple[str, ...]
-    """Empty if there are no labels."""
+    indices: Indices  # (N,), positions in the source
+    labels: Indices | None  # (N,), indices into `classes`
+    classes: tuple[str, ...]  # empty if there are no labels
     total: int
     """Number of images from which these were chosen."""
     unreadable: int = 0
@@ -80,29 +76,14 @@ class Prepared:
         unreadable = Unreadable(len(self))
         pixels: list[Pixels] = []
         readable: list[int] = []
-        for rows, images in self.batches(self.pixels, unreadable, workers, on_progress):
+        for rows, images in read_batches(
+            self.pixels, self.identity, unreadable, workers=workers, on_progress=on_progress
+        ):
             readable += rows
             if in_memory:
                 pixels += images
         kept = tuple(pixels) if in_memory else None
         return replace(self.take(readable), unreadable=len(unreadable.failures), kept=kept)
-
-    def batches(
-        self,
-        read: Callable[[int], Pixels],
-        unreadable: Unreadable,
-        workers: int | None,
-        on_progress: OnProgress | None,
-    ) -> Iterator[ReadBatch[Pixels]]:
-        """Read images by their positions; the next batches are read while one is in use."""
-        return read_batches(
-            read,
-            self.identity,
-            unreadable,
-            batch_size=_BATCH,
-            workers=workers,
-            on_progress=on_progress,
-        )
 
 
 def stratified(labels: Indices, most: int, seed: int) -> Indices:

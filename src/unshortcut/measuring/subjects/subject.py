@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.data.source import ImageSource
-from unshortcut.inference.reading import Unreadable
+from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import ClassOutputs
@@ -33,8 +33,7 @@ class Subject:
     settings: Settings = field(default_factory=Settings)
     conflict: Conflict | None = None
     shifts: Mapping[str, ImageSource] = field(default_factory=dict)
-    hierarchy: Mapping[str, str] | None = None
-    """Fine class to coarse class."""
+    hierarchy: Mapping[str, str] | None = None  # fine class to coarse class
     head: Classifier | None = None
     """The head of the model, if a fitted classifier is used for the data instead of it."""
     workers: int | None = None
@@ -196,5 +195,7 @@ class Subject:
 
         # All of them could be read before, so that none may be missing now.
         unreadable = Unreadable(len(images), max_share=0)
-        for _, pixels in images.batches(read, unreadable, self.workers, on_progress):
+        for _, pixels in read_batches(
+            read, images.identity, unreadable, workers=self.workers, on_progress=on_progress
+        ):
             yield run(self.model, self.classifier, np.stack(pixels))
