@@ -47,8 +47,7 @@ class Verdict:
     model: str
     text: str
     """Begins with a verb, to be read after the name of the model, and ends with a full stop."""
-    weight: float
-    """Weight of the most serious finding, 0 to 1."""
+    weight: float  # of the most serious finding, 0 to 1
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,7 @@ class Findings:
     """Names of the optional inputs that were given: conflict, shift, hierarchy, mapping."""
     baseline: str | None = None
     """The model that corruption errors are relative to, if one was given."""
-    baseline_added: bool = False
-    """Whether the baseline is not one of the models to audit."""
+    baseline_added: bool = False  # whether it is not one of the models to audit
     warnings: tuple[str, ...] = ()
     command: str = ""  # repeats the audit
 

@@ -38,8 +38,7 @@ class Features:
     indices: NDArray[np.int64]  # (N,), positions of the images in the source
     identities: tuple[str, ...] | None = None
     """Names of the images, such as their paths in the data set; given by `embed`."""
-    unreadable: tuple[Failure, ...] = ()
-    """Images that were left out, with the reasons."""
+    unreadable: tuple[Failure, ...] = ()  # images that were left out, with the reasons
 
     def required_labels(self) -> NDArray[np.int64]:
         """The labels, or a `UsageError`."""

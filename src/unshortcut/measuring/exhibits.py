@@ -36,8 +36,7 @@ class Column:
     """Whether numbers are shares from 0 to 1, shown as percentages."""
     digits: int | None = None
     """Decimal places; by default 1 for percentages, 3 for other fractions, none for integers."""
-    tip: str = ""
-    """Explanation shown when the pointer hovers over the title."""
+    tip: str = ""  # shown when the pointer hovers over the title
 
 
 MODEL = Column("Model")
@@ -62,8 +61,7 @@ class Picture:
 
     source: str  # a data URL
     caption: str = ""
-    mark: str = ""
-    """`good` or `bad` gives it a frame that says so; empty for no frame."""
+    mark: str = ""  # `good` or `bad` gives it a frame that says so
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,7 @@ class Sampling:
     count: int
     seed: int
     batch_size: int = 64
-    workers: int | None = None
-    """Number of threads that make views; None for one per core."""
+    workers: int | None = None  # threads that make views; None for one per core
 
     def __post_init__(self) -> None:
         for key, value, least in (("count", self.count, 2), ("batch_size", self.batch_size, 1)):

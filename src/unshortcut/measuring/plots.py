@@ -24,10 +24,7 @@ Numbers = Sequence[float]
 
 
 def color(model: str) -> str:
-    """A placeholder for the color of a model, which the page replaces.
-
-    It is a valid color itself, for a figure that is shown alone.
-    """
+    """A placeholder for the color of a model, which the page replaces; itself a valid color."""
     return f"#{hashlib.sha256(model.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
 
@@ -50,10 +47,8 @@ class Curve:
     y: Numbers
     low: Numbers | None = None
     high: Numbers | None = None
-    dash: str | None = None
-    """Plotly's line style, which tells lines of the same model apart."""
-    model: str | None = None
-    """The model that gives the line its color; by default the line's own name."""
+    dash: str | None = None  # Plotly's line style, which tells lines of the same model apart
+    model: str | None = None  # gives the line its color; by default the line's own name
 
     @classmethod
     def of(
@@ -94,7 +89,6 @@ def curves(
             mode="lines+markers",
             line={"color": own, "dash": line.dash},
             error_y=error_bars(line.y, line.low, line.high, own),
-            hovertemplate=f"%{{x}}: {_number_format(percent)}",
         )
     figure.update_layout(xaxis_title=x_title)
     if x_shares:
@@ -140,7 +134,6 @@ def bars(
             name=name,
             marker={"color": color(name)},
             error_y=error_bars(one.y, one.low, one.high),
-            hovertemplate=f"%{{x}}: {_number_format(percent)}",
         )
     figure.update_layout(barmode="group")
     figure.update_xaxes(type="category")
@@ -184,6 +177,7 @@ def write_html(path: str | Path, figure: dict[str, Any], models: Iterable[str], 
 def _finished(
     figure: go.Figure, y_title: str, percent: bool, levels: Mapping[str, float] | None
 ) -> dict[str, Any]:
+    figure.update_traces(hovertemplate="%{x}: %{y:.1%}" if percent else "%{x}: %{y:.3f}")
     for name, level in (levels or {}).items():
         figure.add_hline(y=level, line={"dash": "dot", "width": 1}, annotation={"text": name})
     figure.update_layout(yaxis_title=y_title)
@@ -198,7 +192,3 @@ def _ends(estimates: Sequence[Estimate]) -> tuple[list[float], list[float], list
         [one.low for one in estimates],
         [one.high for one in estimates],
     )
-
-
-def _number_format(percent: bool) -> str:
-    return "%{y:.1%}" if percent else "%{y:.3f}"

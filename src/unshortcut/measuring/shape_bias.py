@@ -47,10 +47,7 @@ class CueCounts:
 
 
 def shape_bias(decisions: Classes, shapes: Classes, textures: Classes) -> CueCounts:
-    """The shape bias of decisions (N,) on images with shape labels (N,) and texture labels (N,).
-
-    All three are class indices in the same numbering.
-    """
+    """The shape bias of decisions (N,), given the labels (N,) of shapes and textures."""
     lengths = {len(decisions), len(shapes), len(textures)}
     if len(lengths) > 1:
         raise UsageError(

@@ -36,7 +36,6 @@ Space = Literal["features", "embedding"]
 
 MOCO_V2 = "moco-v2-imagenet"
 """The recipe whose augmentations make the views by default."""
-AS_TRAINED = "as trained"
 
 
 def pair_similarities(
@@ -81,10 +80,7 @@ class SimilarityResult:
 
     def means(self) -> dict[str, dict[str, float]]:
         """The mean cosine by model and kind of pair."""
-        return {
-            model: {kind: one.mean for kind, one in kinds.items()}
-            for model, kinds in self.models.items()
-        }
+        return {name: {kind: own[kind].mean for kind in own} for name, own in self.models.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, for JSON."""
@@ -190,7 +186,7 @@ def _choose_views(
         return "a recipe's", load_recipe(recipe).views
     trained = [read_views(RunFolder(Path(str(run))).recipe) for run in runs]
     if trained and all(_pipelines(one) == _pipelines(trained[0]) for one in trained):
-        return AS_TRAINED, trained[0]
+        return "as trained", trained[0]
     return MOCO_V2, read_views(MOCO_V2)
 
 

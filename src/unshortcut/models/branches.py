@@ -41,10 +41,7 @@ class Branched(nn.Module):
 
 
 def branch_state(state: dict[str, Tensor], kept: Sequence[int], network: nn.Module) -> None:
-    """Load the trunk and some branches from the state of a `Branched` into `network`.
-
-    For one branch, `network` is a plain network like the trunk; for several, it is a `Branched`.
-    """
+    """Load the trunk and some branches of a `Branched`; a plain network takes one branch."""
     if not isinstance(network, Branched):
         # A shallow copy that is cut in the same way shows which tensor belongs where.
         shared = copy(network)

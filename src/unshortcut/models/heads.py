@@ -112,10 +112,9 @@ def _layer(width: int, settings: HiddenLayerSettings) -> nn.Sequential:
 
 
 class JigsawHead(nn.Module):
-    """The jigsaw branch of PIRL and InfoMin: pieces (N·pieces, in) to embeddings (N, out).
+    """The jigsaw branch of PIRL and InfoMin: features of pieces to embeddings of images.
 
-    The features of each piece go through an MLP, then the concatenated pieces through one linear
-    layer.
+    Each piece goes through an MLP, then the concatenated pieces through one linear layer.
     """
 
     def __init__(
@@ -133,16 +132,14 @@ class JigsawHead(nn.Module):
         self.joined = nn.Linear(pieces * width_out, width_out)
 
     def forward(self, features: Tensor) -> Tensor:
+        """(N·pieces, in) to (N, out)."""
         each = self.piece(features)  # (N·pieces, out)
         embeddings: Tensor = self.joined(each.reshape(len(each) // self.pieces, -1))
         return embeddings
 
 
 def cut(images: Tensor, grid: int) -> Tensor:
-    """Cut images (N, C, H, W) into grid × grid pieces (N·grid², C, H // grid, W // grid).
-
-    The pieces of an image are in row-major order, followed by those of the next image.
-    """
+    """Cut images (N, C, H, W) into pieces (N·grid², C, H // grid, W // grid), row by row."""
     height, width = (side // grid for side in images.shape[2:])
     pieces = images.unfold(2, height, height).unfold(3, width, width)  # (N, C, rows, columns, h, w)
     pieces = pieces[:, :, :grid, :grid].permute(0, 2, 3, 1, 4, 5)

@@ -72,10 +72,7 @@ def as_model(model: ModelLike) -> LoadedModel:
 
 
 def models_by_name(models: Any) -> dict[str, Any]:
-    """One model or several by the names in a mapping, or else by their names, specs or types.
-
-    A number is added to repeated names.
-    """
+    """Models by the names in a mapping, or else by their own; repeated names get a number."""
     if isinstance(models, Mapping):
         return dict(models)
     listed = models if isinstance(models, list | tuple) else [models]

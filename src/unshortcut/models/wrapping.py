@@ -42,10 +42,7 @@ def from_module(
     both: Both | None = None,
     maps: Function | None = None,
 ) -> LoadedModel:
-    """Wrap a PyTorch module, which is put into eval mode.
-
-    Its output is the features, unless `features` or `both` gives them.
-    """
+    """Wrap a PyTorch module and put it into eval mode; by default its output is the features."""
     module.eval()
     if features is None and both is not None:
         features = lambda images: both(images)[0]  # noqa: E731

@@ -44,10 +44,7 @@ def figure_json(figure: dict[str, Any], colors: Mapping[str, str]) -> Markup:
 
 
 def _short_labels(figure: dict[str, Any]) -> dict[str, str]:
-    """Shortened names of traces and labels of axes, where they are too long for the plot.
-
-    Names that would become equal are not shortened.
-    """
+    """Short forms of long names of traces and labels of axes, as far as they stay distinct."""
     names = {trace["name"] for trace in figure["data"] if trace.get("name")}
     labels = {
         label

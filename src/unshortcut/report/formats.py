@@ -45,9 +45,7 @@ def cell(value: Any, column: Column) -> str:
 
 def sort_key(value: Any) -> float | None:
     """The exact number that a cell is sorted by; None for text and missing values."""
-    if not isinstance(value, Real) or math.isnan(value):
-        return None
-    return float(value)
+    return float(value) if isinstance(value, Real) and not math.isnan(value) else None
 
 
 def value_of(metric: Metric) -> str:

@@ -64,10 +64,7 @@ class ClassOutputs:
         return np.divide(chosen, total, out=even, where=total > 0)
 
     def decisions(self, native: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Probabilities (N, C) of the outputs to the index of the likeliest class (N,).
-
-        It is the first of several equally likely classes, and -1 where all have probability 0.
-        """
+        """Probabilities (N, C) of the outputs to likeliest classes (N,); -1 where all have 0."""
         chosen = self._aggregated(native)
         return np.where(chosen.any(axis=1), chosen.argmax(axis=1), -1)
 

@@ -62,15 +62,13 @@ def open_conflict(spec: str | Path | ImageSource) -> Conflict:
         )
     names = {name for cue in named for name in cue}
     classes = tuple(CATEGORIES) if names <= set(CATEGORIES) else tuple(sorted(names))
-    shapes, textures = zip(*named, strict=True)
-    return Conflict(source, classes, _indices(shapes, classes), _indices(textures, classes))
+    index = {name: number for number, name in enumerate(classes)}
+    labels = np.array([[index[name] for name in cue] for cue in named], dtype=np.int64)
+    return Conflict(source, classes, shapes=labels[:, 0], textures=labels[:, 1])
 
 
 def cues_of(identity: str, known: Collection[str] = ()) -> tuple[str, str] | None:
-    """Classes of shape and texture that a file name states, or None.
-
-    The names of `known` classes may have any hyphens and digits.
-    """
+    """Classes of shape and texture in a file name, or None; `known` names may have hyphens."""
     stem = PurePosixPath(identity).stem
     halves = [(stem[: at.start()], stem[at.end() :]) for at in re.finditer("-", stem)]
     for left, right in halves:
@@ -102,8 +100,3 @@ def _from_shapes(source: Shapes) -> Conflict:
             f"the images of shapes@{source.split} do not have two cues; use shapes@conflict"
         )
     return Conflict(source, SHAPE_NAMES, source.shape_labels, source.texture_labels)
-
-
-def _indices(names: tuple[str, ...], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    index = {name: at for at, name in enumerate(classes)}
-    return np.array([index[name] for name in names], dtype=np.int64)
