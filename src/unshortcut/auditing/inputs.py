@@ -51,10 +51,7 @@ class AuditImages:
 
 
 def open_images(data: Data, train: Data | None) -> AuditImages:
-    """Open the `test` split, or else `val`, or else all images, and the images to fit on.
-
-    The images to fit on are `train`, or else the labeled `train` split of the data.
-    """
+    """Open the images to measure on and to fit on; `AuditRequest` says which these are."""
     name, where = data_name(data), ""
     if isinstance(data, ImageSource):
         test = data

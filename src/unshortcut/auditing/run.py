@@ -115,11 +115,10 @@ def _attempt(action: Callable[[], T]) -> T | UnshortcutError:
 
 
 def _model_info(subject: Subject) -> ModelInfo:
-    classifier = "nothing: the model has no head, and the data have no labels"
-    if subject.classifier is not None:
-        classifier = subject.classifier.description
-    preprocessing = subject.model.preprocessing
-    return ModelInfo(classifier, preprocessing.size, crop_share=preprocessing.crop_share)
+    shown, classifier = subject.model.preprocessing, subject.classifier
+    missing = "nothing: the model has no head, and the data have no labels"
+    description = classifier.description if classifier else missing
+    return ModelInfo(description, shown.size, crop_share=shown.crop_share)
 
 
 class _AuditLog:

@@ -26,8 +26,7 @@ class Unreadable:
             raise UsageError(f"max_unreadable must be between 0 and 1, not {max_share}")
         self.total = total
         self.max_share = max_share
-        self.failures: dict[int, Failure] = {}
-        """By position, in the order in which they were found."""
+        self.failures: dict[int, Failure] = {}  # by position, in the order of their discovery
 
     def add(self, position: int, failure: Failure) -> None:
         """Record an image; a `UsageError` as soon as there are more than allowed."""

@@ -86,20 +86,16 @@ class NeighborComparison:
         return draw_sheet(self.pictures(side=side), titles, side)
 
     def _rows(self, found: ModelNeighbors, side: int) -> list[QueryNeighbors]:
-        def neighbor(row: int, rank: int) -> Picture:
-            mark = ""
-            if found.same_class is not None:
-                mark = "good" if found.same_class[row, rank] else "bad"
-            return _picture(self.searched, int(found.indices[row, rank]), side, mark)
-
-        return [
-            QueryNeighbors(
-                self.source.identity(int(query)),
-                _picture(self.source, int(query), side),
-                tuple(neighbor(row, rank) for rank in range(found.indices.shape[1])),
-            )
-            for row, query in enumerate(self.queries)
-        ]
+        marks = np.full(found.indices.shape, "")
+        if found.same_class is not None:
+            marks = np.where(found.same_class, "good", "bad")
+        rows = []
+        for query, *own in zip(self.queries.tolist(), found.indices, marks, strict=True):
+            near = zip(*own, strict=True)
+            pictures = tuple(_picture(self.searched, int(i), side, str(mark)) for i, mark in near)
+            shown = _picture(self.source, query, side)
+            rows.append(QueryNeighbors(self.source.identity(query), shown, pictures))
+        return rows
 
     def _plain(self, found: ModelNeighbors) -> dict[str, Any]:
         rows = zip(found.indices.tolist(), found.similarities.tolist(), strict=True)

@@ -50,7 +50,10 @@ def write_features(features: Features, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_open(path) as file:
         if path.suffix == ".npz":
-            np.savez(file, **_arrays(features))
+            arrays = {"features": features.values, "identities": np.array(_identities(features))}
+            if features.labels is not None:
+                arrays |= {"labels": features.labels, "classes": np.array(features.classes)}
+            np.savez(file, **arrays)  # type: ignore[arg-type]
         else:
             import pyarrow.parquet
 
@@ -83,14 +86,6 @@ def _checked_path(path: Path) -> Path:
 
 def _identities(features: Features) -> list[str]:
     return list(features.identities or map(str, features.indices.tolist()))
-
-
-def _arrays(features: Features) -> dict[str, Any]:
-    arrays = {"features": features.values, "identities": np.array(_identities(features))}
-    if features.labels is not None:
-        arrays["labels"] = features.labels
-        arrays["classes"] = np.array(features.classes)
-    return arrays
 
 
 def _table(features: Features) -> Any:

@@ -38,8 +38,7 @@ class MLPHead(nn.Module):
             if number < layers:
                 parts.append(nn.ReLU(inplace=True))
         self.layers = nn.Sequential(*parts)
-        self._last = len(parts) - 1 - (batch_norm is True)
-        """Index of the last linear layer."""
+        self._last = len(parts) - 1 - (batch_norm is True)  # index of the last linear layer
 
     def forward(self, features: Tensor) -> Tensor:
         embeddings: Tensor = self.layers(features)

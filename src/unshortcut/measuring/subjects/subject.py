@@ -62,10 +62,7 @@ class Subject:
         return self.classifier
 
     def deciding(self, names: Sequence[str]) -> "Subject":
-        """The same model with the classifier that knows more of these classes.
-
-        A fitted classifier knows the classes of the data; the head may know others.
-        """
+        """The same model, classified by its head if that knows more of these classes."""
         if self.head is None or self.classifier is None:
             return self
         if self.head.count_known(names) <= self.classifier.count_known(names):
