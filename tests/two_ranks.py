@@ -53,7 +53,7 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
 def run_steps(settings: MethodSettings, batch: int, rank: int, world: int) -> Trace:
     """A few plain gradient steps in float64, gradients averaged over ranks as DDP does."""
     torch.manual_seed(0)
-    training = TrainingContext(images=IMAGES, classes=CLASSES)
+    training = TrainingContext(num_images=IMAGES, num_classes=CLASSES)
     method: Method = settings.build(PlainEncoder(), training).double()
     names = tuple(settings.view_transforms())
     losses, gradients = [], []

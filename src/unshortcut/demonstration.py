@@ -7,6 +7,7 @@ the recipes were chosen on the split `val`.
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 from PIL import Image as PillowImage
@@ -36,16 +37,13 @@ SPLITS = ("test", "conflict", "sketch", "silhouette", "texture")
 ROTATION = "rotation"
 """The column that is not a split: which multiple of 90 degrees an image was rotated by."""
 COLUMNS = (*SPLITS, ROTATION)
+KINDS = ("knn", "linear")
+"""Kinds of probes, each with a line in the table."""
 TEST_IMAGES = 1000
 AUDITED = (
-    "shape_bias",
-    "texture_only",
-    "transplant",
-    "saliency",
-    "domain_shift",
-    "confidence",
+    "shape_bias", "texture_only", "transplant", "saliency", "domain_shift", "confidence",
     "neighbors",
-)
+)  # fmt: skip
 """Measurements on the page of the demo, which take seconds each."""
 AUDIT_IMAGES = 120
 PAGE = "report.html"
@@ -83,33 +81,19 @@ def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = N
     for label, recipe in RECIPES.items():
         models[label] = _pretrained(recipe, folder / recipe, seed, console)
     scores = {
-        (label, kind, split): score
+        (label, *key): score
         for label, model in models.items()
-        for kind in ("knn", "linear")
-        for split, score in _scores(model, kind, console).items()
-    } | {(label, "linear", ROTATION): _rotation(model, console) for label, model in models.items()}
+        for key, score in _scores(model, console).items()
+    }
     Console().print(_table(scores, list(models)))
     _chart(scores, list(models), folder / "accuracy.png")
     verdicts = _write_audit(models, folder / PAGE, seed, console)
     seconds = time.monotonic() - started
-    metrics = {
-        label: {
-            kind: {
-                column: scores[label, kind, column].mean
-                for column in COLUMNS
-                if (label, kind, column) in scores
-            }
-            for kind in ("knn", "linear")
-        }
-        for label in models
-    }
-    write_result(
-        folder / RESULT_FILE,
-        "demo",
-        metrics={**metrics, "verdicts": verdicts, "seconds": seconds},
-        seed=seed,
-        data="shapes",
-    )
+    metrics: dict[str, Any] = {label: {kind: {} for kind in KINDS} for label in models}
+    for (label, kind, column), score in scores.items():
+        metrics[label][kind][column] = score.mean
+    metrics |= {"verdicts": verdicts, "seconds": seconds}
+    write_result(folder / RESULT_FILE, "demo", metrics=metrics, seed=seed, data="shapes")
     console.print(
         f"{seconds:.0f} seconds. Pictures: {folder / 'shapes.png'}, {folder / 'accuracy.png'}, "
         + ", ".join(str(RunFolder(folder / recipe).views) for recipe in RECIPES.values())
@@ -169,14 +153,16 @@ def _write_audit(
     return {name: report.findings.verdict(name).text for name in models}
 
 
-def _scores(model: LoadedModel, kind: str, console: Console) -> dict[str, Score]:
-    tests = {split: Shapes(split, count=TEST_IMAGES) for split in SPLITS}
-    return probe(model, Shapes("train"), kind, tests=tests, console=console).scores
-
-
-def _rotation(model: LoadedModel, console: Console) -> Score:
-    tests = {"test": Shapes("test", count=TEST_IMAGES)}
-    return probe(model, Shapes("train"), "rotation", tests=tests, console=console).scores["test"]
+def _scores(model: LoadedModel, console: Console) -> dict[tuple[str, str], Score]:
+    """Accuracy by kind of probe and column."""
+    train, tests = Shapes("train"), {s: Shapes(s, count=TEST_IMAGES) for s in SPLITS}
+    found = {
+        (kind, split): score
+        for kind in KINDS
+        for split, score in probe(model, train, kind, tests=tests, console=console).scores.items()
+    }
+    rotation = probe(model, train, "rotation", tests={ROTATION: tests["test"]}, console=console)
+    return found | {("linear", ROTATION): rotation.scores[ROTATION]}
 
 
 def _table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Table:
@@ -186,7 +172,7 @@ def _table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Tabl
         box=box.SIMPLE_HEAD, padding=0,  # all of it in 80 columns
     )  # fmt: skip
     for label in labels:
-        for kind in ("knn", "linear"):
+        for kind in KINDS:
             found = [scores.get((label, kind, column)) for column in COLUMNS]
             table.add_row(label, kind, *("" if one is None else f"{one.mean:.1f}" for one in found))
     return table

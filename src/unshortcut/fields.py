@@ -60,20 +60,15 @@ class Allowed:
         raise ValueError(f"must be {self.wording}")
 
 
-def in_order(low: float, high: float = inf) -> Allowed:
-    """Metadata of a pair of numbers with bounds, the lower one first."""
+def in_order(low: float, high: float = inf, form: str = "two numbers") -> Allowed:
+    """Metadata of a pair with bounds, the lower number first, or of one non-negative number."""
     bounds = f"of at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
-    return Allowed(
-        f"two numbers {bounds}, the lower first", lambda pair: low <= pair[0] <= pair[1] <= high
-    )
 
+    def check(value: Any) -> bool:
+        first, last = value if isinstance(value, tuple) else (max(low, 0), value)
+        return bool(low <= first <= last <= high)
 
-def integers(low: int) -> Allowed:
-    """Metadata of an integer of at least `low`, or a pair of them, the lower one first."""
-    return Allowed(
-        f"an integer of at least {low}, or two, the lower first",
-        lambda value: low <= ends(value)[0] <= ends(value)[1],
-    )
+    return Allowed(f"{form} {bounds}, the lower first", check)
 
 
 Size = Annotated[

@@ -168,6 +168,9 @@ def _fields(kind: Any) -> dict[str, FieldInfo]:
     if issubclass(kind, BaseModel):
         return kind.model_fields
     if is_dataclass(kind):
-        plain = {field.name: FieldInfo.from_annotation(Any) for field in dataclasses.fields(kind)}
-        return plain | getattr(kind, "__pydantic_fields__", {})
+        types = {field.name: field.type for field in dataclasses.fields(kind)}
+        return {
+            name: FieldInfo.from_annotation(Any if isinstance(annotation, str) else annotation)
+            for name, annotation in types.items()
+        }
     return {}

@@ -207,7 +207,7 @@ def test_random_crop_is_drawn_and_cut_as_torchvisions() -> None:
         (
             "color_jitter",
             {"hue": 0.7},
-            "'hue' must be a number from 0 to 0.5, or two .* got 0.7",
+            "color_jitter: 'hue' must be .* from -0.5 to 0.5, .*got 0.7",
         ),
         ("color_jitter", {"brightness": -1}, "color_jitter: 'brightness'"),
         (

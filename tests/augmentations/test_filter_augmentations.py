@@ -106,7 +106,11 @@ def test_an_augmentation_survives_its_mapping(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "sentence"),
     [
-        (NAMES[0], {"iterations": -1}, "diffusion: 'iterations' must be an integer of at least 0"),
+        (
+            NAMES[0],
+            {"iterations": -1},
+            "'iterations' must be one or two integers of at least 0",
+        ),
         (NAMES[0], {"iterations": [20, 10]}, "the lower first, got \\[20, 10\\]"),
         (NAMES[0], {"iterations": (1.5, 3)}, "anisotropic_diffusion: 'iterations'"),
         (NAMES[0], {"kappa": "wide"}, "'kappa' must be a number from 1e-06 to 1e\\+06, got 'wide'"),

@@ -89,7 +89,7 @@ def test_a_recipe_s_size_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"patch": [72, 16]}, "patch_tiling': 'patch' must be an integer of at least 1, or two"),
+        ({"patch": [72, 16]}, "patch_tiling': 'patch' must be one or two integers of at least 1"),
         ({"patch": 0}, "got 0"),
         ({"size": 0}, "patch_tiling': 'size'"),
         ({"p": 2}, "patch_tiling': 'p' must be a number from 0 to 1, got 2"),

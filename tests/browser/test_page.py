@@ -137,7 +137,7 @@ def test_words_sort_by_the_alphabet(page: "Page") -> None:
     button.click()
     words = [one for one in column(page, 1) if one[0].isalpha()]
     assert words[:3] == ["airplane", "bear", "keyboard"]
-    button.click()
+    button.press("Enter")  # plots that appear above may move the button away from a second click
     words = [one for one in column(page, 1) if one[0].isalpha()]
     assert words[-3:] == ["keyboard", "bear", "airplane"]
     heads = page.locator(f"{SORTABLE} >> thead th[aria-sort]")

@@ -71,9 +71,7 @@ def test_any_number_of_workers_gives_the_same_bytes(pattern: str, tmp_path: Path
     assert len(first) == 4 and first == digests(tmp_path / "2") == digests(tmp_path / "3")
 
 
-def test_a_shard_with_originals_has_both_samples_with_their_labels(
-    pattern: str, tmp_path: Path
-) -> None:
+def test_a_shard_with_originals_has_both_samples_labeled(pattern: str, tmp_path: Path) -> None:
     filter_data(pattern, tmp_path / "out", "gaussian", keep_originals=True)
     before, after = members(tmp_path / "in/s-01.tar"), members(tmp_path / "out/s-01.tar")
     assert len(after) == 2 * len(before)

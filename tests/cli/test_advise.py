@@ -52,7 +52,7 @@ def test_the_advice_is_said_first_and_its_encoder_loads(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere", "--data", "shapes@val"], "'nowhere' is no run"),
+        (["nowhere", "--data", "shapes@val"], "'nowhere' is not a run"),
         (["run", "--data", "shape"], "did you mean 'shapes'"),
         (["run", "--data", "shapes@val", "--out", "taken"], "'taken' is a file"),
     ],

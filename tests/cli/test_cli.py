@@ -95,6 +95,40 @@ def test_a_usage_error_is_one_sentence_and_status_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pretrain", "moco-v2-shapes"],
+        ["show", "moco-v2-shapes"],
+        ["export", "nowhere"],
+        *(
+            [command, "nowhere"]
+            for command in (
+                "probe",
+                "embed",
+                "audit",
+                "similarity",
+                "neighbors",
+                "spaces",
+                "advise",
+            )
+        ),
+        ["reproduce", "negatives-alpha"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_says_first_what_it_is_doing(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    data = [] if words[0] == "export" else ["--data", "nowhere-too"]
+    assert call(*words, *data) == 2
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert words[1] in first and first.split()[0].endswith("ing")
+    assert rest and "error" in " ".join(rest)
+
+
 def test_an_unknown_option_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("pretrain", "moco-v2-shapes", "--dta", "x") == 2
     assert "--dta" in capsys.readouterr().err
@@ -147,11 +181,25 @@ def test_recipes_are_listed_in_groups_and_by_pattern(capsys: pytest.CaptureFixtu
     assert "no recipe matches 'nothing-*'" in capsys.readouterr().err
 
 
-def test_recipes_are_listed_without_torch() -> None:
+def test_recipes_in_a_folder_without_a_title_are_listed_under_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(GROUPS, "cifar10")
+    assert call("recipes", "*-cifar10") == 0
+    title, *_, last = capsys.readouterr().out.strip().splitlines()
+    assert title.strip() == "cifar10" and last.startswith("└")
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["recipes"], 0), (["recipes", "x"], 2), (["reproduce"], 0), (["reproduce", "x"], 2)],
+)
+def test_listings_and_unknown_names_do_not_wait_for_torch(words: list[str], status: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "unshortcut.cli.main", "recipes"],
-        capture_output=True, text=True, check=True,
+        [sys.executable, "-X", "importtime", "-m", "unshortcut.cli.main", *words],
+        capture_output=True, text=True,
     )  # fmt: skip
+    assert done.returncode == status
     assert not re.search(r"\| +(torch|numpy)$", done.stderr, re.M)
 
 

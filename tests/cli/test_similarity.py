@@ -76,7 +76,7 @@ def test_runs_trained_on_other_views_are_shown_mocos(runs: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["timm:resnet18@random", "--space", "embedding"], "is no run of unshortcut"),
+        (["timm:resnet18@random", "--space", "embedding"], "is not a run of unshortcut"),
         (["timm:resnet18@random", "--space", "pixels"], "unknown space 'pixels'"),
         (["timm:resnet18@random", "--views", "moco-v2-shape"], "did you mean 'moco-v2-shapes'"),
         (["timm:resnet18@random", "--out", "taken"], "'taken' is a file"),

@@ -112,7 +112,7 @@ def test_every_named_set_of_torchvision_exists_there() -> None:
     from unshortcut.data import named
 
     for entry in named._TORCHVISION.values():
-        assert hasattr(torchvision.datasets, entry.maker)
+        assert hasattr(torchvision.datasets, entry.class_name)
 
 
 def test_shapes_open_with_options() -> None:
@@ -129,7 +129,7 @@ def test_errors_name_the_nearest() -> None:
         open_data("cifr10")
     with pytest.raises(UsageError, match="unknown split of cifar10 'tst'; did you mean 'test'"):
         open_data("cifar10@tst")
-    with pytest.raises(UsageError, match="takes no options, and was given size"):
+    with pytest.raises(UsageError, match="takes no options, but got size"):
         open_data("cifar10", size=32)
     for name in ("imagenet", "imagenet100", "ImageNet-1k"):
         with pytest.raises(UsageError, match="give --data the folder"):

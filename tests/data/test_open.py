@@ -28,7 +28,7 @@ def test_the_split_is_picked_by_the_spec_or_by_the_argument(tmp_path: Path) -> N
     assert len(open_data(tmp_path, split="test")) == 1
     assert splits(tmp_path) == ("train", "test")
     assert splits(f"{tmp_path}@test") == ()
-    with pytest.raises(UsageError, match="names a split, and the split 'train' is asked for"):
+    with pytest.raises(UsageError, match="names a split, but the split 'train' is given as well"):
         open_data(f"{tmp_path}@test", split="train")
 
 
@@ -45,7 +45,7 @@ def test_wrong_paths_get_one_clear_sentence(tmp_path: Path) -> None:
     for spec, words in {
         str(tmp_path / "missing"): "no such folder or tar file: ",
         "missing.tar": "no such folder or tar file: missing.tar",
-        str(text): "is a file, and neither a folder nor a tar file",
+        str(text): "is a file, but not a tar file",
         str(empty): "no images in the folder",
         f"{empty}@": "is not DATA@split",
     }.items():

@@ -71,11 +71,11 @@ def test_shards_without_labels_are_unlabeled(tmp_path: Path) -> None:
     ("files", "words"),
     [
         ({"1.png": png(1), "1.cls": b"dog"}, "0.tar/1.cls is not a label"),
-        ({"1.png": png(1), "1.cls": b"-1"}, "numbers from 0"),
-        ({"1.png": png(1), "1.cls": b"99999999999"}, "numbers from 0"),
+        ({"1.png": png(1), "1.cls": b"-1"}, "must be from 0 to"),
+        ({"1.png": png(1), "1.cls": b"99999999999"}, "must be from 0 to"),
         ({"1.png": png(1), "1.json": b"[" * 100_000}, "0.tar/1.json is not a label"),
-        ({"1.png": png(1), "1.json": b'{"label": [1]}'}, "no number and no name"),
-        ({"1.png": png(1), "1.cls": b"1", "2.png": png(1)}, "others, as 2.png, none"),
+        ({"1.png": png(1), "1.json": b'{"label": [1]}'}, "neither a number nor a name"),
+        ({"1.png": png(1), "1.cls": b"1", "2.png": png(1)}, "no label, such as 2.png"),
         ({"1.txt": b"words"}, "no images in the shards"),
     ],
 )

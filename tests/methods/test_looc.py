@@ -233,7 +233,7 @@ def test_a_head_of_looc_plus_plus_sees_its_own_branch_alone() -> None:
         (
             "method.spaces={crop: [random_resized_crop]}\nmethod.strategy=add_one\n"
             "method.negatives=[{name: queue}]",
-            "cannot do",
+            "cannot leave out",
         ),
         ("method.strategy=add_one", "does not work with .*'other_keys'"),
         ("method.shared=[rotation]", "'rotation' may be in one of the 'spaces'"),

@@ -125,7 +125,7 @@ def test_the_key_network_moves_once_an_optimizer_step(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("images", "sync", "message"),
-    [(13, False, "must divide the images"), (4, False, "two or more"), (16, True, "would undo")],
+    [(13, False, "must divide the batch"), (4, False, "two or more"), (16, True, "would undo")],
 )
 def test_what_batch_norm_groups_cannot_do_is_refused(images: int, sync: bool, message: str) -> None:
     with pytest.raises(UsageError, match=message):

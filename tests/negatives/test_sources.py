@@ -173,7 +173,8 @@ def test_two_sources_cannot_make_a_view_of_one_name() -> None:
     [
         (lambda: PatchSettings(alpha=-1.0), "alpha"),
         (lambda: PatchSettings(count=0), "count"),
-        (lambda: PatchSettings(patch=(9, 3)), "patch"),
+        (lambda: PatchSettings(patch=(9, 3)), "two integers of at least 1, the lower first"),
+        (lambda: PatchSettings(patch=[0, 3]), "patch: 'patch'"),
         (lambda: TextureSettings(copy="here", count=2), "count"),
         (lambda: TextureSettings(copy="here", patch=9), "patch"),
         (lambda: TextureSettings(patch=9.5), "patch"),

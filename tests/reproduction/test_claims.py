@@ -8,6 +8,7 @@ import pytest
 
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.methods.looc import INVARIANT
 from unshortcut.recipes.load import load_recipe, to_mapping
 from unshortcut.recipes.schema import Recipe
 from unshortcut.reproduction.claim import (
@@ -18,6 +19,7 @@ from unshortcut.reproduction.claim import (
     paper_metrics,
     select_variants,
 )
+from unshortcut.reproduction.claims import looc_spaces
 from unshortcut.reproduction.effects import EffectResult
 from unshortcut.reproduction.identity import training_key
 
@@ -228,6 +230,10 @@ def test_only_takes_labels_and_parts_of_them() -> None:
     assert len(labels()) == 6
     with pytest.raises(UsageError, match="unknown variant 'queue=129'"):
         labels("queue=129")
+
+
+def test_the_invariant_space_is_called_as_in_the_method() -> None:
+    assert looc_spaces.INVARIANT == INVARIANT
 
 
 def test_an_unknown_claim_is_answered_with_the_nearest() -> None:

@@ -58,7 +58,7 @@ def test_a_claim_is_trained_measured_and_written_and_a_second_call_only_tabulate
     assert "training 4 of 4" in printed.err
 
     monkeypatch.setattr(job_module, "pretrain", refuse)
-    monkeypatch.setattr("unshortcut.reproduction.measures.linear_probe.probe", refuse)
+    monkeypatch.setattr("unshortcut.probes.run.probe", refuse)
     again = run(tmp_path, seeds=2)
     assert again.trained == 0
     assert again.metrics == first.metrics

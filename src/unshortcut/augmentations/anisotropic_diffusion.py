@@ -7,7 +7,7 @@ from pydantic import Field
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
-from unshortcut.fields import Number, Probability, ends, integers
+from unshortcut.fields import Number, Probability, ends, in_order
 from unshortcut.imaging.diffusion import (
     KAPPAS,
     Conductance,
@@ -23,7 +23,7 @@ class AnisotropicDiffusion(Augmentation):
 
     name: ClassVar[str] = "anisotropic_diffusion"
 
-    iterations: Annotated[int | tuple[int, int], integers(0)] = (10, 20)
+    iterations: Annotated[int | tuple[int, int], in_order(0, form="one or two integers")] = (10, 20)
     """Number of iterations, or its range, both ends included."""
     kappa: Annotated[Number, Field(ge=KAPPAS[0], le=KAPPAS[1])] = 20.0
     """Differences well above this many gray levels are kept as edges."""

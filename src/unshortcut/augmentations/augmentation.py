@@ -59,7 +59,7 @@ class UseVariant:
     name: str
 
 
-class Choice(NamedTuple):
+class ChosenAugmentation(NamedTuple):
     """Sampled parameters that choose one of several augmentations."""
 
     chosen: int
@@ -73,7 +73,7 @@ def requested_variant(sampled: Any) -> str | None:
     """
     if isinstance(sampled, UseVariant):
         return sampled.name
-    if isinstance(sampled, Choice):
+    if isinstance(sampled, ChosenAugmentation):
         return requested_variant(sampled.params)
     if isinstance(sampled, list):
         return next((name for name in map(requested_variant, sampled) if name is not None), None)

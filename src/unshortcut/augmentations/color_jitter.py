@@ -1,34 +1,20 @@
 """Changes brightness, contrast, saturation and hue: torchvision's `ColorJitter`."""
 
-from math import inf
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
-from unshortcut.fields import Allowed, Pair, Probability
+from unshortcut.fields import Pair, Probability, in_order
 from unshortcut.imaging.color import ColorStep, adjust
 from unshortcut.parts import settings
 
 Steps = tuple[tuple[ColorStep, float], ...]
+Factor = Annotated[float | Pair, in_order(0, form="one or two numbers")]
+Hue = Annotated[float | Pair, in_order(-0.5, 0.5, form="a non-negative number or two")]
 
 _STEPS = (ColorStep.BRIGHTNESS, ColorStep.CONTRAST, ColorStep.SATURATION, ColorStep.HUE)
-
-
-def _amount(low: float, high: float) -> Allowed:
-    def check(value: Any) -> bool:
-        if isinstance(value, tuple):
-            return bool(low <= value[0] <= value[1] <= high)
-        return bool(0 <= value <= high)
-
-    number, pair = (
-        f"of at least {low:g}" if high == inf else f"from {low:g} to {high:g}" for low in (0, low)
-    )
-    return Allowed(f"a number {number}, or two numbers {pair}, the lower first", check)
-
-
-Factor = Annotated[float | Pair, _amount(0, inf)]
 
 
 @settings
@@ -43,7 +29,7 @@ class ColorJitter(Augmentation):
     brightness: Factor = 0.4
     contrast: Factor = 0.4
     saturation: Factor = 0.4
-    hue: Annotated[float | Pair, _amount(-0.5, 0.5)] = 0.1
+    hue: Hue = 0.1
     p: Probability = 0.8
 
     def sample(self, rng: np.random.Generator, height: int, width: int) -> Steps | None:

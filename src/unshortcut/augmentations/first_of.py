@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations.augmentation import AnyAugmentation, Augmentation, Choice
+from unshortcut.augmentations.augmentation import AnyAugmentation, Augmentation, ChosenAugmentation
 from unshortcut.parts import settings
 
 
@@ -21,20 +21,26 @@ class FirstOf(Augmentation):
     augmentations: tuple[AnyAugmentation, ...] = ()
     """Each with a probability of its own, in order of priority."""
 
-    def sample(self, rng: np.random.Generator, height: int, width: int) -> Choice | None:
+    def sample(
+        self, rng: np.random.Generator, height: int, width: int
+    ) -> ChosenAugmentation | None:
         sampled = [augmentation.sample(rng, height, width) for augmentation in self.augmentations]
-        choices = (Choice(i, params) for i, params in enumerate(sampled) if params is not None)
+        choices = (
+            ChosenAugmentation(i, params) for i, params in enumerate(sampled) if params is not None
+        )
         return next(choices, None)
 
-    def apply(self, image: ImageArray, params: Choice | None) -> ImageArray:
+    def apply(self, image: ImageArray, params: ChosenAugmentation | None) -> ImageArray:
         if params is None:
             return image
         return self.augmentations[params.chosen].apply(image, params.params)
 
-    def output_size(self, params: Choice | None, height: int, width: int) -> tuple[int, int]:
+    def output_size(
+        self, params: ChosenAugmentation | None, height: int, width: int
+    ) -> tuple[int, int]:
         if params is None:
             return height, width
         return self.augmentations[params.chosen].output_size(params.params, height, width)
 
-    def shrink(self, params: Choice | None) -> float:
+    def shrink(self, params: ChosenAugmentation | None) -> float:
         return 1.0 if params is None else self.augmentations[params.chosen].shrink(params.params)

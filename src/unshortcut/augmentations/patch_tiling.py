@@ -6,7 +6,7 @@ import numpy as np
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
-from unshortcut.fields import Probability, Size, ends, integers
+from unshortcut.fields import Probability, Size, ends, in_order
 from unshortcut.imaging.tiling import Tiles, sample_tiles, tile_patches
 from unshortcut.parts import settings
 
@@ -22,7 +22,7 @@ class PatchTiling(Augmentation):
 
     size: Size = 224
     """Size of the result in pixels: the side of a square, or height and width."""
-    patch: Annotated[int | tuple[int, int], integers(1)] = (16, 72)
+    patch: Annotated[int | tuple[int, int], in_order(1, form="one or two integers")] = (16, 72)
     """Side of the patches in pixels, or its range, both ends included; NSN's is for 224 px."""
     overlap: bool = True
     """Whether positions are independent; otherwise patches are disjoint, or at least distinct."""

@@ -7,9 +7,9 @@ from rich.console import Console
 
 from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.encoding import OutputFormat
-from unshortcut.build.inputs import Data
 from unshortcut.build.operation import Operation, make_operation
 from unshortcut.build.run import BuildResult, Engine, build_dataset
+from unshortcut.data.naming import Data
 from unshortcut.errors import UsageError
 from unshortcut.parts import build
 

@@ -12,13 +12,12 @@ from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.folder import FolderSource, image_paths, open_folder
 from unshortcut.data.named import NAMES, named_splits
+from unshortcut.data.naming import Data
 from unshortcut.data.open import DataSpec, open_data
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern
 from unshortcut.data.source import ImageSource
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tar, open_tree
 from unshortcut.errors import UsageError
-
-Data = str | Path | ImageSource
 
 
 class Tree:

@@ -19,7 +19,7 @@ from rich.console import Console
 from unshortcut.arrays import IndexArray
 from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.destination import Writer, check_destination, sole_writer
-from unshortcut.build.inputs import Data, Shards, open_inputs
+from unshortcut.build.inputs import Shards, open_inputs
 from unshortcut.build.job import Job, Outcome, Tally
 from unshortcut.build.local import run_local
 from unshortcut.build.manifest import Manifest
@@ -28,6 +28,7 @@ from unshortcut.build.shard_job import ShardJob
 from unshortcut.build.signals import StopSignal, stop_on_signals
 from unshortcut.build.tree_job import TreeJob
 from unshortcut.data.failures import Failure
+from unshortcut.data.naming import Data
 from unshortcut.errors import InterruptedRunError, RunError, UsageError
 from unshortcut.progress import bar
 

@@ -1,14 +1,13 @@
 """`unshortcut advise`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from unshortcut.cli._probe_options import WorkersOption
-from unshortcut.cli.options import DataOption, JsonOption
+from unshortcut.cli.options import DataOption, JsonOption, WorkersOption, write_json
 
 GROUP = "Evaluate"
 
@@ -17,22 +16,18 @@ if TYPE_CHECKING:
 
 
 def command(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="The folder of a finished run of the method looc.")
-    ],
+    run: str = typer.Argument(
+        metavar="RUN", help="The folder of a finished run of the method looc."
+    ),
+    *,
     data: DataOption,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="Number of repeats of the cross-validation.")
-    ] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed for the folds.")] = 0,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            metavar="FOLDER",
-            help="Folder for encoder.safetensors with its card, advice.png and result.json.",
-        ),
-    ] = Path("advice"),
+    repeats: int = typer.Option(5, min=1, help="Number of repeats of the cross-validation."),
+    seed: int = typer.Option(0, min=0, help="Random seed for the folds."),
+    out: Path = typer.Option(
+        "advice",
+        metavar="FOLDER",
+        help="Folder for encoder.safetensors with its card, advice.png and result.json.",
+    ),
     workers: WorkersOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -50,9 +45,8 @@ def command(
     The encoder with that representation is written, and can be used wherever a MODEL is expected:
     `unshortcut probe advice/encoder.safetensors --data DATA`.
     """
-    typer.echo(f"Cross-validating the spaces of {run} on {data}.", err=True)
+    typer.echo(f"Cross-validating the spaces of {run} on {data}", err=True)
     from unshortcut.models.card import WEIGHTS_FILE
-    from unshortcut.result import write_result
     from unshortcut.spaces.advice import advise
 
     advice = advise(run, data, out=out, repeats=repeats, seed=seed, workers=workers)
@@ -64,8 +58,7 @@ def command(
             "With this many spaces, only each space alone, the first space with each other one, "
             "and all spaces were tried."
         )
-    if json is not None:
-        write_result(json, "advise", metrics=advice.to_dict(), seed=seed, data=data, model=run)
+    write_json(json, "advise", advice.to_dict(), data=data, models=run, seed=seed)
     typer.echo(f"wrote {out / WEIGHTS_FILE}, with the features of {advice.chosen.name}")
 
 

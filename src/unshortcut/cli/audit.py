@@ -1,7 +1,6 @@
 """`unshortcut audit`."""
 
 import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +9,20 @@ from rich.console import Console
 from rich.markup import escape
 
 from unshortcut.auditing.request import OPTIONS, AuditRequest, argument_help, flag_of
-from unshortcut.cli.options import DataOption, JsonOption, ModelsArgument, preprocessing
+from unshortcut.cli.options import (
+    C,
+    DataOption,
+    JsonOption,
+    ModelsArgument,
+    preprocessing,
+    with_options,
+    write_json,
+)
 
 GROUP = "Evaluate"
 
 
-def _with_audit_options(command: Callable[..., None]) -> Callable[..., None]:
+def _with_audit_options(command: C) -> C:
     """Replace `**options` of a command by the options that `AuditRequest` describes."""
     described, options = argument_help(), []
     for name, option in OPTIONS.items():
@@ -26,38 +33,24 @@ def _with_audit_options(command: Callable[..., None]) -> Callable[..., None]:
         info = typer.Option(
             flag_of(name), metavar=option.metavar, help=text, min=option.min, max=option.max
         )
-        options.append(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=Annotated[kind, info],
-            )
-        )
-    signature = inspect.signature(command)
-    own = [one for one in signature.parameters.values() if one.name != "options"]
-    extended: Any = command
-    extended.__signature__ = signature.replace(parameters=[*own, *options])
-    return command
+        kind = Annotated[kind, info]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        options.append(inspect.Parameter(name, keyword, default=default, annotation=kind))
+    return with_options(command, options)
 
 
 @_with_audit_options
 def command(
     models: ModelsArgument,
     data: DataOption,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="HTML file to write the page to.")
-    ] = Path("report.html"),
+    out: Path = typer.Option("report.html", metavar="FILE", help="HTML file to write the page to."),
     json: JsonOption = None,
-    require: Annotated[
-        list[str],
-        typer.Option(
-            "--require",
-            metavar="'METRIC>=NUMBER'",
-            help="Bound that every MODEL must meet, such as 'shape_bias>=0.4'; otherwise the exit "
-            "status is 1. May be given several times.",
-        ),
-    ] = [],
+    require: list[str] = typer.Option(
+        [],
+        metavar="'METRIC>=NUMBER'",
+        help="Bound that every MODEL must meet, such as 'shape_bias>=0.4'; otherwise the exit "
+        "status is 1. May be given several times.",
+    ),
     **options: Any,
 ) -> None:
     """See what models look at: one page on shape bias, corruptions, saliency and more.
@@ -73,7 +66,6 @@ def command(
     from unshortcut.auditing.requirements import check_requirements, parse_requirements
     from unshortcut.auditor import audit
     from unshortcut.errors import UsageError
-    from unshortcut.result import write_result
 
     if out.is_dir():
         raise UsageError(f"'{out}' is a folder, and --out needs an HTML file")
@@ -83,15 +75,7 @@ def command(
     report = audit(models, data, out=out, **options)
     console = Console()
     console.print(report)
-    if json is not None:
-        write_result(
-            json,
-            "audit",
-            metrics=report.to_dict(),
-            seed=options["seed"],
-            data=data,
-            model=models[0] if len(models) == 1 else None,
-        )
+    write_json(json, "audit", report.to_dict(), data=data, models=models, seed=options["seed"])
     console.print(f"wrote {out}" + ("" if json is None else f" and {json}"), highlight=False)
     results = check_requirements(requirements, report.findings)
     for one in results:

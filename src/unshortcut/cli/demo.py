@@ -1,7 +1,6 @@
 """`unshortcut demo`."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -9,12 +8,8 @@ GROUP = "Train"
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Folder for runs and pictures.")] = Path(
-        "demo"
-    ),
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Random seed for data order and weights.")
-    ] = 0,
+    out: Path = typer.Option("demo", help="Folder for runs and pictures."),
+    seed: int = typer.Option(0, min=0, help="Random seed for data order and weights."),
 ) -> None:
     """Draw, pretrain, probe and audit on the embedded data; minutes on two cores."""
     typer.echo(f"Running the demo in {out}: pretraining, probes and an audit", err=True)

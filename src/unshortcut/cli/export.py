@@ -1,7 +1,7 @@
 """`unshortcut export`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -9,16 +9,11 @@ GROUP = "Train"
 
 
 def command(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A finished run, or a .safetensors file.")
-    ],
-    to: Annotated[
-        str, typer.Option("--to", help="Format: timm, torchvision, onnx or safetensors.")
-    ] = "safetensors",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="File to write. [default: next to the weights of the run]"),
-    ] = None,
+    run: str = typer.Argument(metavar="RUN", help="A finished run, or a .safetensors file."),
+    to: str = typer.Option("safetensors", help="Format: timm, torchvision, onnx or safetensors."),
+    out: Path | None = typer.Option(
+        None, help="File to write. [default: next to the weights of the run]"
+    ),
 ) -> None:
     """Write a trained encoder in the format of another library, which loads it strictly."""
     typer.echo(f"Exporting the encoder of {run} to {to}", err=True)

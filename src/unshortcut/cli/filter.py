@@ -1,38 +1,28 @@
 """`unshortcut filter`."""
 
-from typing import Annotated
+from typing import Any
 
 import typer
 
-from unshortcut.cli import _build_options as options
-from unshortcut.cli.options import JsonOption
+from unshortcut.cli import _build_options as build
+from unshortcut.cli.options import JsonOption, settings_of
 
 GROUP = "Data"
 
 
-@options.with_shared_help
+@build.with_build_options
 def command(
-    source: options.SourceArgument,
-    destination: options.DestinationArgument,
-    method: Annotated[
-        str, typer.Option("--method", help="One of the methods above.")
-    ] = "anisotropic",
-    sets: Annotated[
-        list[str],
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A setting of the method, e.g. iterations=50. May be repeated.",
-        ),
-    ] = [],
-    keep_originals: options.KeepOriginalsOption = False,
-    format: options.FormatOption = "keep",
-    quality: options.QualityOption = 95,
-    seed: options.SeedOption = 0,
-    workers: options.WorkersOption = None,
-    engine: options.EngineOption = "local",
-    address: options.AddressOption = None,
+    source: build.SourceArgument,
+    destination: build.DestinationArgument,
+    method: str = typer.Option("anisotropic", help="One of the methods above."),
+    sets: list[str] = typer.Option(
+        [],
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of the method, e.g. iterations=50. May be repeated.",
+    ),
     json: JsonOption = None,
+    **options: Any,
 ) -> None:
     """Copy a data set with its texture suppressed and its edges kept.
 
@@ -52,16 +42,6 @@ def command(
     from unshortcut.build.api import filter_data
     from unshortcut.build.operation import make_operation
 
-    made = filter_data(
-        source,
-        destination,
-        make_operation(method, options.settings_of(sets)),
-        keep_originals=keep_originals,
-        format=format,  # type: ignore[arg-type]  # checked by the function
-        quality=quality,
-        seed=seed,
-        workers=workers,
-        engine=engine,  # type: ignore[arg-type]
-        address=address,
-    )
-    options.report(made, "filter", source, seed, json)
+    operation = make_operation(method, settings_of(sets))
+    made = filter_data(source, destination, operation, **options)
+    build.report(made, "filter", source, json, options)

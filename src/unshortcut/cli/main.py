@@ -104,12 +104,7 @@ def _renamed_flag(error: Any) -> str | None:
 
 
 def _warn(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
+    message: Warning | str, category: type[Warning], filename: str, *rest: Any, **more: Any
 ) -> None:
     """Print warnings of this package in one line; those of libraries are shown with --debug."""
     if Path(filename).is_relative_to(Path(__file__).parent.parent):

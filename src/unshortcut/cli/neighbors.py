@@ -1,71 +1,46 @@
 """The command `unshortcut neighbors`."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import (
-    DataOption,
-    JsonOption,
-    MeanOption,
-    ModelsArgument,
-    SizeOption,
-    StdOption,
-    preprocessing,
-)
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
 
 def command(
-    models: ModelsArgument,
-    data: DataOption,
-    queries: Annotated[
-        int, typer.Option("--queries", min=1, help="Number of query images, chosen at random.")
-    ] = 8,
-    query_names: Annotated[
-        str | None,
-        typer.Option(
-            "--query-names",
-            metavar="NAMES",
-            help="Use these images as queries instead: paths inside DATA or the last parts of "
-            "such paths, e.g. cat/a.jpg,b.jpg.",
-        ),
-    ] = None,
-    neighbors: Annotated[
-        int, typer.Option("--neighbors", min=1, help="Number of neighbors of each query.")
-    ] = 6,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            "--against",
-            metavar="DATA",
-            help="The data to search for neighbors. [default: the other images of --data]",
-        ),
-    ] = None,
-    spaces: Annotated[
-        str | None,
-        typer.Option(
-            "--spaces",
-            metavar="NAMES",
-            help="Use only these spaces, e.g. color or invariant,color, in those of the MODELs "
-            "that have any.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Random seed for the choice of queries.")
-    ] = 0,
-    size: SizeOption = None,
-    mean: MeanOption = None,
-    std: StdOption = None,
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="PICTURE", help="The image file to write, .png or .jpg."),
-    ] = Path("neighbors.png"),
-    json: JsonOption = None,
+    models: options.ModelsArgument,
+    data: options.DataOption,
+    queries: int = typer.Option(8, min=1, help="Number of query images, chosen at random."),
+    query_names: str | None = typer.Option(
+        None,
+        metavar="NAMES",
+        help="Use these images as queries instead: paths inside DATA or the last parts of such "
+        "paths, e.g. cat/a.jpg,b.jpg.",
+    ),
+    neighbors: int = typer.Option(6, min=1, help="Number of neighbors of each query."),
+    against: str | None = typer.Option(
+        None,
+        metavar="DATA",
+        help="The data to search for neighbors. [default: the other images of --data]",
+    ),
+    spaces: str | None = typer.Option(
+        None,
+        metavar="NAMES",
+        help="Use only these spaces, e.g. color or invariant,color, in those of the MODELs that "
+        "have any.",
+    ),
+    seed: int = typer.Option(0, min=0, help="Random seed for the choice of queries."),
+    size: options.SizeOption = None,
+    mean: options.MeanOption = None,
+    std: options.StdOption = None,
+    out: Path = typer.Option(
+        "neighbors.png", metavar="PICTURE", help="The image file to write, .png or .jpg."
+    ),
+    json: options.JsonOption = None,
 ) -> None:
     """Show the images that models find most similar, side by side.
 
@@ -75,15 +50,10 @@ def command(
     from unshortcut.errors import UsageError
     from unshortcut.measuring.nearest import neighbors as find
     from unshortcut.measuring.wording import percent
-    from unshortcut.result import write_result
 
     if out.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
         raise UsageError(f"--out needs an image file such as sheet.png, got '{out}'")
-    Console(stderr=True).print(
-        f"searching {against or data} for nearest neighbors: {', '.join(models)}",
-        highlight=False,
-        markup=False,
-    )
+    typer.echo(f"Searching {against or data} for nearest neighbors: {', '.join(models)}", err=True)
     result = find(
         models,
         data,
@@ -92,7 +62,7 @@ def command(
         seed=seed,
         against=against,
         spaces=spaces.split(",") if spaces else None,
-        **preprocessing(size, mean, std),
+        **options.preprocessing(size, mean, std),
     )
     table = Table("model", "of the query's class", "mean similarity", title="Nearest neighbors")
     for name, found in result.models.items():
@@ -101,13 +71,5 @@ def command(
     Console().print(table)
     out.parent.mkdir(parents=True, exist_ok=True)
     result.sheet().save(out)
-    if json is not None:
-        write_result(
-            json,
-            "neighbors",
-            metrics=result.to_dict(),
-            seed=seed,
-            data=data,
-            model=models[0] if len(models) == 1 else None,
-        )
+    options.write_json(json, "neighbors", result.to_dict(), data=data, models=models, seed=seed)
     typer.echo(f"wrote {out}")

@@ -1,27 +1,12 @@
 """`unshortcut probe`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli._probe_options import (
-    OnOption,
-    ProbeSetOption,
-    SeedsOption,
-    WorkersOption,
-    probe_settings,
-)
-from unshortcut.cli.options import (
-    DataOption,
-    JsonOption,
-    MeanOption,
-    ModelArgument,
-    SizeOption,
-    StdOption,
-    preprocessing,
-)
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
@@ -30,52 +15,40 @@ if TYPE_CHECKING:
 
 
 def command(
-    model: ModelArgument,
-    data: DataOption,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind",
-            help="linear, knn, fewshot (5 and 10 images per class), or rotation (by how many "
-            "quarter turns an image was rotated; needs no labels).",
-        ),
-    ] = "linear",
-    on: OnOption = [],
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            "--protocol",
-            help="For linear and rotation: train the classifier as in a paper, moco, nsn, looc or "
-            "mae, instead of solving for it.",
-        ),
-    ] = None,
-    sets: ProbeSetOption = [],
-    seeds: SeedsOption = None,
-    spaces: Annotated[
-        str | None,
-        typer.Option(
-            "--spaces",
-            metavar="NAMES",
-            help="Use only these spaces of a looc run, e.g. invariant,color.",
-        ),
-    ] = None,
-    size: SizeOption = None,
-    mean: MeanOption = None,
-    std: StdOption = None,
-    workers: WorkersOption = None,
-    json: JsonOption = None,
+    model: options.ModelArgument,
+    data: options.DataOption,
+    kind: str = typer.Option(
+        "linear",
+        help="linear, knn, fewshot (5 and 10 images per class), or rotation (by how many quarter "
+        "turns an image was rotated; needs no labels).",
+    ),
+    on: options.OnOption = [],
+    protocol: str | None = typer.Option(
+        None,
+        help="For linear and rotation: train the classifier as in a paper, moco, nsn, looc or mae, "
+        "instead of solving for it.",
+    ),
+    sets: options.ProbeSetOption = [],
+    seeds: options.SeedsOption = None,
+    spaces: str | None = typer.Option(
+        None, metavar="NAMES", help="Use only these spaces of a looc run, e.g. invariant,color."
+    ),
+    size: options.SizeOption = None,
+    mean: options.MeanOption = None,
+    std: options.StdOption = None,
+    workers: options.WorkersOption = None,
+    json: options.JsonOption = None,
 ) -> None:
     """Evaluate frozen features: fit a classifier on the train split and test it on others.
 
     Settings of the classifier are chosen on a held-out part of the training images, never on a
     test split.
     """
-    typer.echo(f"Running a {kind} probe of {model} on {data}.", err=True)
+    typer.echo(f"Running a {kind} probe of {model} on {data}", err=True)
     from unshortcut.models.load import load_model
     from unshortcut.probes.run import probe
-    from unshortcut.result import write_result
 
-    loaded = load_model(model, **preprocessing(size, mean, std))
+    loaded = load_model(model, **options.preprocessing(size, mean, std))
     if spaces is not None:
         from dataclasses import replace
 
@@ -84,14 +57,13 @@ def command(
 
         chosen = select_spaces(load_with_spaces(model), spaces.split(","))
         loaded = replace(chosen, preprocessing=loaded.preprocessing)
-    settings = probe_settings(sets, protocol=protocol, seeds=seeds)
+    settings = options.settings_of(sets, protocol=protocol, seeds=seeds)
     result = probe(loaded, data, kind, tests=on, workers=workers, **settings)
     Console().print(_table(result, f"{kind} probe of {loaded.name}"))
     if result.chosen:
         values = ", ".join(f"{key} {value}" for key, value in result.chosen.items())
         Console().print(f"chosen on held-out training features: {values}", highlight=False)
-    if json is not None:
-        write_result(json, "probe", metrics=result.to_dict(), data=data, model=model)
+    options.write_json(json, "probe", result.to_dict(), data=data, models=model)
 
 
 def _table(result: "ProbeResult", title: str) -> Table:

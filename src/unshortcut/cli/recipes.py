@@ -1,6 +1,6 @@
 """`unshortcut recipes`."""
 
-from typing import Annotated
+from itertools import groupby
 
 import typer
 from rich.console import Console
@@ -13,14 +13,12 @@ GROUP = "Papers"
 
 
 def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="Show the recipe of this name, or list those that match a pattern such as "
-            "'moco*'. [default: list all]",
-        ),
-    ] = None,
+    name: str | None = typer.Argument(
+        None,
+        metavar="[NAME]",
+        help="Show the recipe of this name, or list those that match a pattern such as 'moco*'. "
+        "[default: list all]",
+    ),
     sets: SetOption = [],
 ) -> None:
     """List the recipes by group, or show one recipe with all of its settings.
@@ -29,9 +27,11 @@ def command(
     """
     from unshortcut.errors import UsageError
     from unshortcut.recipes.catalog import GROUPS, recipe_infos
+    from unshortcut.recipes.reading import read_recipe
 
     console = Console()
     if name is not None and not set(name) & set("*?["):
+        read_recipe(name)  # an unknown name is answered before the slow imports
         from unshortcut.recipes.load import load_recipe, to_yaml
 
         text = to_yaml(load_recipe(name, sets))
@@ -40,10 +40,9 @@ def command(
     infos = list(recipe_infos(name or "*"))
     if not infos:
         raise UsageError(f"no recipe matches '{name}'; `unshortcut recipes` lists all")
-    for group, title in GROUPS.items():
-        rows = [info for info in infos if info.group == group]
-        if rows:
-            table = Table("recipe", "what it is for", title=title, title_justify="left")
-            for info in rows:
-                table.add_row(info.name, info.summary)
-            console.print(table)
+    for group, rows in groupby(infos, key=lambda info: info.group):
+        title = GROUPS.get(group, group)
+        table = Table("recipe", "what it is for", title=title, title_justify="left")
+        for info in rows:
+            table.add_row(info.name, info.summary)
+        console.print(table)

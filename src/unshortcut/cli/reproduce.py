@@ -1,7 +1,6 @@
 """`unshortcut reproduce`."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,77 +13,47 @@ GROUP = "Papers"
 
 
 def command(
-    claim: Annotated[
-        str | None,
-        typer.Argument(metavar="[CLAIM]", help="Name of a claim. [default: list all claims]"),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="DATA", help="Training data. [default: the recipe's own]"),
-    ] = None,
-    recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", metavar="RECIPE", help="Recipe to vary. [default: the claim's]"),
-    ] = None,
-    seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="Number of trainings per variant.")
-    ] = 3,
-    scale: Annotated[
-        str, typer.Option("--scale", help="small, or paper for the data and sizes of the paper.")
-    ] = "small",
+    claim: str | None = typer.Argument(
+        None, metavar="[CLAIM]", help="Name of a claim. [default: list all claims]"
+    ),
+    data: str | None = typer.Option(
+        None, metavar="DATA", help="Training data. [default: the recipe's own]"
+    ),
+    recipe: str | None = typer.Option(
+        None, metavar="RECIPE", help="Recipe to vary. [default: the claim's]"
+    ),
+    seeds: int = typer.Option(3, min=1, help="Number of trainings per variant."),
+    scale: str = typer.Option("small", help="small, or paper for the data and sizes of the paper."),
     sets: SetOption = [],
-    values: Annotated[
-        list[str],
-        typer.Option(
-            "--values",
-            metavar="AXIS=V,V,...",
-            help="Other values of an axis, e.g. alpha=0,4. May be repeated.",
-        ),
-    ] = [],
-    only: Annotated[
-        list[str],
-        typer.Option(
-            "--only",
-            metavar="VARIANT",
-            help="Limit the experiment to this variant, e.g. alpha=2. May be repeated.",
-        ),
-    ] = [],
-    probe_data: Annotated[
-        str | None,
-        typer.Option(
-            "--probe-data",
-            metavar="DATA",
-            help="Labeled data to fit probes on. [default: the training data]",
-        ),
-    ] = None,
-    tests: Annotated[
-        list[str],
-        typer.Option(
-            "--test",
-            metavar="NAME=DATA",
-            help="Another test set with the same classes. May be repeated.",
-        ),
-    ] = [],
-    transfers: Annotated[
-        list[str],
-        typer.Option(
-            "--transfer",
-            metavar="NAME=TRAIN:TEST",
-            help="Fit a probe on TRAIN and test it on TEST, e.g. photos and sketches. "
-            "May be repeated.",
-        ),
-    ] = [],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Folder for the result and plot. [default: reproduce/CLAIM]"),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache",
-            help="Folder in which trainings are stored. [default: trainings in the cache folder]",
-        ),
-    ] = None,
+    values: list[str] = typer.Option(
+        [], metavar="AXIS=V,V,...", help="Other values of an axis, e.g. alpha=0,4. May be repeated."
+    ),
+    only: list[str] = typer.Option(
+        [],
+        metavar="VARIANT",
+        help="Limit the experiment to this variant, e.g. alpha=2. May be repeated.",
+    ),
+    probe_data: str | None = typer.Option(
+        None, metavar="DATA", help="Labeled data to fit probes on. [default: the training data]"
+    ),
+    tests: list[str] = typer.Option(
+        [],
+        "--test",
+        metavar="NAME=DATA",
+        help="Another test set with the same classes. May be repeated.",
+    ),
+    transfers: list[str] = typer.Option(
+        [],
+        "--transfer",
+        metavar="NAME=TRAIN:TEST",
+        help="Fit a probe on TRAIN and test it on TEST, e.g. photos and sketches. May be repeated.",
+    ),
+    out: Path | None = typer.Option(
+        None, help="Folder for the result and plot. [default: reproduce/CLAIM]"
+    ),
+    cache: Path | None = typer.Option(
+        None, help="Folder in which trainings are stored. [default: trainings in the cache folder]"
+    ),
     json: JsonOption = None,
 ) -> None:
     """Run a claim of the papers as an experiment: train, measure, compare, plot.
@@ -94,11 +63,7 @@ def command(
 
     Example: `unshortcut reproduce negatives-alpha --seeds 3`
     """
-    if claim is not None:
-        typer.echo(f"Reproducing {claim}: {seeds} seeds at the {scale} scale", err=True)
-    from unshortcut.reproduction.claim import all_claims
-    from unshortcut.reproduction.run import reproduce
-    from unshortcut.result import RESULT_FILE
+    from unshortcut.reproduction.claim import all_claims, get_claim
 
     if claim is None:
         table = Table("claim", "what it says", "where")
@@ -106,8 +71,13 @@ def command(
             table.add_row(name, known.summary, known.where)
         Console().print(table)
         return
+    chosen = get_claim(claim)
+    typer.echo(f"Reproducing {claim}: {seeds} seeds at the {scale} scale", err=True)
+    from unshortcut.reproduction.run import reproduce
+    from unshortcut.result import RESULT_FILE
+
     done = reproduce(
-        claim,
+        chosen,
         data,
         recipe=recipe,
         seeds=seeds,
@@ -117,7 +87,10 @@ def command(
         only=only,
         probe_data=probe_data,
         tests=dict(_pairs(tests, "--test NAME=DATA")),
-        transfers={name: _two(text) for name, text in _pairs(transfers, "--transfer NAME=A:B")},
+        transfers={
+            name: _two(text, ":", "--transfer NAME=TRAIN:TEST")
+            for name, text in _pairs(transfers, "--transfer NAME=TRAIN:TEST")
+        },
         out=out,
         cache=cache,
     )
@@ -128,17 +101,11 @@ def command(
 
 
 def _pairs(given: list[str], form: str) -> list[tuple[str, str]]:
-    pairs = []
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals or not value:
-            raise UsageError(f"expected {form}, got '{text}'")
-        pairs.append((name, value))
-    return pairs
+    return [_two(text, "=", form) for text in given]
 
 
-def _two(text: str) -> tuple[str, str]:
-    train, colon, test = text.partition(":")
-    if not train or not colon or not test:
-        raise UsageError(f"expected --transfer NAME=TRAIN:TEST, got '{text}'")
-    return train, test
+def _two(text: str, separator: str, form: str) -> tuple[str, str]:
+    first, found, second = text.partition(separator)
+    if not first or not found or not second:
+        raise UsageError(f"expected {form}, got '{text}'")
+    return first, second

@@ -1,7 +1,6 @@
 """`unshortcut show`."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -13,16 +12,13 @@ GROUP = "Train"
 def command(
     recipe: RecipeArgument,
     data: DataOption,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="PNG", help="The image file to write.")
-    ] = Path("sheet.png"),
+    out: Path = typer.Option("sheet.png", metavar="PNG", help="The image file to write."),
     sets: SetOption = [],
-    images: Annotated[int, typer.Option("--images", min=1, help="Number of images.")] = 6,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Number of times to sample each view.")
-    ] = 3,
+    images: int = typer.Option(6, min=1, help="Number of images."),
+    samples: int = typer.Option(3, min=1, help="Number of times to sample each view."),
 ) -> None:
     """Draw a contact sheet of images and the views that a recipe's method sees of them."""
+    typer.echo(f"Drawing views of {data} for {recipe}", err=True)
     from unshortcut.training.contact_sheet import show
 
     show(recipe, data, out, sets=sets, num_images=images, samples=samples)

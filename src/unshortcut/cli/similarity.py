@@ -1,20 +1,13 @@
 """The command `unshortcut similarity`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli.options import (
-    DataOption,
-    MeanOption,
-    ModelsArgument,
-    SizeOption,
-    StdOption,
-    preprocessing,
-)
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
@@ -28,38 +21,28 @@ _SPACES = {
 
 
 def command(
-    models: ModelsArgument,
-    data: DataOption,
-    space: Annotated[
-        str | None,
-        typer.Option(
-            "--space",
-            help="embedding: the output of encoder and projection head, for runs of unshortcut; "
-            "features: the output of the encoder, for any model. [default: embedding if all "
-            "MODELs are runs]",
-        ),
-    ] = None,
-    num_images: Annotated[
-        int, typer.Option("--num-images", min=2, help="Number of images, chosen at random.")
-    ] = 512,
-    views: Annotated[
-        str | None,
-        typer.Option(
-            "--views",
-            metavar="RECIPE",
-            help="Make views with the augmentations of this recipe. [default: those of the runs "
-            "if all MODELs are runs with the same augmentations, otherwise MoCo-v2's]",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Random seed for the choice of images and views.")
-    ] = 0,
-    size: SizeOption = None,
-    mean: MeanOption = None,
-    std: StdOption = None,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Writes similarity.html, result.json.")
-    ] = Path("similarity"),
+    models: options.ModelsArgument,
+    data: options.DataOption,
+    space: str | None = typer.Option(
+        None,
+        help="embedding: the output of encoder and projection head, for runs of unshortcut; "
+        "features: the output of the encoder, for any model. [default: embedding if all MODELs are "
+        "runs]",
+    ),
+    num_images: int = typer.Option(512, min=2, help="Number of images, chosen at random."),
+    views: str | None = typer.Option(
+        None,
+        metavar="RECIPE",
+        help="Make views with the augmentations of this recipe. [default: those of the runs if all "
+        "MODELs are runs with the same augmentations, otherwise MoCo-v2's]",
+    ),
+    seed: int = typer.Option(0, min=0, help="Random seed for the choice of images and views."),
+    size: options.SizeOption = None,
+    mean: options.MeanOption = None,
+    std: options.StdOption = None,
+    out: Path = typer.Option(
+        "similarity", metavar="FOLDER", help="Folder for similarity.html and result.json."
+    ),
 ) -> None:
     """Measure whether models distinguish an image from its texture.
 
@@ -76,24 +59,16 @@ def command(
     from unshortcut.errors import UsageError
     from unshortcut.measuring.pairs import KINDS
     from unshortcut.measuring.similarities import similarity
-    from unshortcut.result import RESULT_FILE, write_result
+    from unshortcut.result import RESULT_FILE
 
     if out.is_file():
         raise UsageError(f"'{out}' is a file; --out needs a folder")
-    Console(stderr=True).print(
-        f"comparing pairs of views of {num_images} images from {data}: {', '.join(models)}",
-        highlight=False,
-        markup=False,
-    )
+    pairs = f"pairs of views of {num_images} images from {data}"
+    typer.echo(f"Comparing {pairs}: {', '.join(models)}", err=True)
     chosen: Any = space
+    inputs = options.preprocessing(size, mean, std)
     result = similarity(
-        models,
-        data,
-        space=chosen,
-        num_images=num_images,
-        seed=seed,
-        views=views,
-        **preprocessing(size, mean, std),
+        models, data, space=chosen, num_images=num_images, seed=seed, views=views, **inputs
     )
     table = Table("model", *KINDS, title="Mean cosine similarity to the query ± standard deviation")
     for name, kinds in result.models.items():
@@ -101,17 +76,11 @@ def command(
         table.add_row(name, *cells)
     console = Console()
     console.print(table)
-    pairs = min(one.n for kinds in result.models.values() for one in kinds.values())
-    summary = f"{_SPACES[result.space]} Views: {result.views}. {pairs} pairs of each kind."
+    count = min(one.n for kinds in result.models.values() for one in kinds.values())
+    summary = f"{_SPACES[result.space]} Views: {result.views}. {count} pairs of each kind."
     console.print(summary, highlight=False)
     out.mkdir(parents=True, exist_ok=True)
     result.plot(out / "similarity.html")
-    write_result(
-        out / RESULT_FILE,
-        "similarity",
-        metrics=result.to_dict(),
-        seed=seed,
-        data=data,
-        model=models[0] if len(models) == 1 else None,
-    )
-    typer.echo(f"wrote {out / 'similarity.html'} and {out / RESULT_FILE}")
+    path, metrics = out / RESULT_FILE, result.to_dict()
+    options.write_json(path, "similarity", metrics, data=data, models=models, seed=seed)
+    typer.echo(f"wrote {out / 'similarity.html'} and {path}")

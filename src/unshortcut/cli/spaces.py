@@ -2,20 +2,13 @@
 
 from math import log2
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from unshortcut.cli._probe_options import (
-    OnOption,
-    ProbeSetOption,
-    SeedsOption,
-    WorkersOption,
-    probe_settings,
-)
-from unshortcut.cli.options import DataOption, JsonOption
+from unshortcut.cli import options
 
 GROUP = "Evaluate"
 
@@ -24,37 +17,26 @@ if TYPE_CHECKING:
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A run of the method looc, or a .safetensors file with spaces of one.",
-        ),
-    ],
-    data: DataOption,
-    on: OnOption = [],
-    kind: Annotated[
-        str, typer.Option("--kind", help="linear, knn, rotation, fewshot, or another probe.")
-    ] = "linear",
-    subsets: Annotated[
-        str,
-        typer.Option(
-            "--subsets",
-            metavar="NAMES",
-            help="Subsets to probe, such as color,invariant+color. 'each' means all subsets of up "
-            "to four spaces; for more spaces, each alone, the first with each other, and all.",
-        ),
-    ] = "each",
-    sets: ProbeSetOption = [],
-    seeds: SeedsOption = None,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", metavar="FOLDER", help="Folder for reliance.png, reliance.csv and result.json."
-        ),
-    ] = Path("spaces"),
-    workers: WorkersOption = None,
-    json: JsonOption = None,
+    model: str = typer.Argument(
+        metavar="MODEL", help="A run of the method looc, or a .safetensors file with spaces of one."
+    ),
+    *,
+    data: options.DataOption,
+    on: options.OnOption = [],
+    kind: str = typer.Option("linear", help="linear, knn, rotation, fewshot, or another probe."),
+    subsets: str = typer.Option(
+        "each",
+        metavar="NAMES",
+        help="Subsets to probe, such as color,invariant+color. 'each' means all subsets of up to "
+        "four spaces; for more spaces, each alone, the first with each other, and all.",
+    ),
+    sets: options.ProbeSetOption = [],
+    seeds: options.SeedsOption = None,
+    out: Path = typer.Option(
+        "spaces", metavar="FOLDER", help="Folder for reliance.png, reliance.csv and result.json."
+    ),
+    workers: options.WorkersOption = None,
+    json: options.JsonOption = None,
 ) -> None:
     """Measure what each space of a model knows, and which spaces a classifier relies on.
 
@@ -62,17 +44,17 @@ def command(
     all spaces is analyzed: for each correctly classified image, the share of every space in the sum
     of activation × weight for its class, and the entropy of these shares in bits.
     """
-    typer.echo(f"Running a {kind} probe on subsets of the spaces of {model} on {data}.", err=True)
+    typer.echo(f"Running a {kind} probe on subsets of the spaces of {model} on {data}", err=True)
     from unshortcut.errors import UsageError
     from unshortcut.probes.prepare import prepare_probe
-    from unshortcut.result import RESULT_FILE, write_result
+    from unshortcut.result import RESULT_FILE
     from unshortcut.spaces.loading import load_with_spaces
     from unshortcut.spaces.reliance import space_reliance
     from unshortcut.spaces.subsets import probe_spaces
 
     if out.is_file():
         raise UsageError(f"'{out}' is a file; --out must be a folder")
-    settings = probe_settings(sets, seeds=seeds)
+    settings = options.settings_of(sets, seeds=seeds)
     loaded = load_with_spaces(model)
     problem = prepare_probe(loaded, data, tests=on, needs_labels=False).label_problem
     scores = probe_spaces(
@@ -98,8 +80,8 @@ def command(
         reliance.plot(out / "reliance.png")
         reliance.write_images(out / "reliance.csv")
         written = ["reliance.png", "reliance.csv", RESULT_FILE]
-    for path in (out / RESULT_FILE, *([json] if json is not None else [])):
-        write_result(path, "spaces", metrics=metrics, data=data, model=model)
+    for path in (out / RESULT_FILE, json):
+        options.write_json(path, "spaces", metrics, data=data, models=model)
     typer.echo(f"wrote {', '.join(written)} to {out}")
 
 

@@ -1,39 +1,28 @@
 """`unshortcut texturize`."""
 
-from typing import Annotated
+from typing import Any
 
 import typer
 
-from unshortcut.cli import _build_options as options
+from unshortcut.cli import _build_options as build
 from unshortcut.cli.options import JsonOption
 
 GROUP = "Data"
 
 
-@options.with_shared_help
+@build.with_build_options
 def command(
-    source: options.SourceArgument,
-    destination: options.DestinationArgument,
-    size: Annotated[
-        int, typer.Option("--size", min=1, help="Side of the textures in pixels.")
-    ] = 224,
-    patch: Annotated[
-        int | None,
-        typer.Option(
-            "--patch",
-            min=1,
-            help="Side of the patches in pixels. [default: 96, 48 or the whole image, the largest "
-            "that fits]",
-        ),
-    ] = None,
-    keep_originals: options.KeepOriginalsOption = False,
-    format: options.FormatOption = "keep",
-    quality: options.QualityOption = 95,
-    seed: options.SeedOption = 0,
-    workers: options.WorkersOption = None,
-    engine: options.EngineOption = "local",
-    address: options.AddressOption = None,
+    source: build.SourceArgument,
+    destination: build.DestinationArgument,
+    size: int = typer.Option(224, min=1, help="Side of the textures in pixels."),
+    patch: int | None = typer.Option(
+        None,
+        min=1,
+        help="Side of the patches in pixels. [default: 96, 48 or the whole image, the largest that "
+        "fits]",
+    ),
     json: JsonOption = None,
+    **options: Any,
 ) -> None:
     """Copy a data set as textures, which keep the local structure of an image and lose its shapes.
 
@@ -44,17 +33,5 @@ def command(
     typer.echo(f"Synthesizing textures of {source} into {destination}", err=True)
     from unshortcut.build.api import texturize
 
-    made = texturize(
-        source,
-        destination,
-        size=size,
-        patch=patch,
-        keep_originals=keep_originals,
-        format=format,  # type: ignore[arg-type]  # checked by the function
-        quality=quality,
-        seed=seed,
-        workers=workers,
-        engine=engine,  # type: ignore[arg-type]
-        address=address,
-    )
-    options.report(made, "texturize", source, seed, json)
+    made = texturize(source, destination, size=size, patch=patch, **options)
+    build.report(made, "texturize", source, json, options)

@@ -22,7 +22,13 @@ from unshortcut.data.encoded import Names, check_header
 from unshortcut.data.folder import FolderSource, image_paths, read_file
 from unshortcut.data.joined import Joined
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
-from unshortcut.data.source import BadImageError, Image, ImageSource, require_same_size
+from unshortcut.data.source import (
+    BadImageError,
+    DerivedSource,
+    Image,
+    ImageSource,
+    require_same_size,
+)
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tree
 from unshortcut.errors import UsageError
 
@@ -89,11 +95,11 @@ class TarCopy(Copy):
     def __init__(self, where: str, source: TarSource) -> None:
         super().__init__(where)
         self.source = source
-        self.index = _NameIndex([source.identity(i) for i in range(len(source))])
+        self.index = _NameIndex([self._key(source.identity(i)) for i in range(len(source))])
 
     def read(self, identity: str, limit: int | None = None) -> bytes:
         for name in _candidates(identity):
-            index = self.index.find(name)
+            index = self.index.find(self._key(name))
             if index is not None:
                 return self.source.read(index, limit)
         raise self.missing()
@@ -101,23 +107,15 @@ class TarCopy(Copy):
     def fingerprint(self) -> str:
         return self.source.fingerprint()
 
+    def _key(self, name: str) -> str:
+        return name
 
-class ShardsCopy(Copy):
+
+class ShardsCopy(TarCopy):
     """Shards named like the original's; a sample is found by its key."""
 
-    def __init__(self, where: str, source: TarSource) -> None:
-        super().__init__(where)
-        self.source = source
-        self.index = _NameIndex([sample_key(source.identity(i)) for i in range(len(source))])
-
-    def read(self, identity: str, limit: int | None = None) -> bytes:
-        index = self.index.find(sample_key(identity))
-        if index is None:
-            raise self.missing()
-        return self.source.read(index, limit)
-
-    def fingerprint(self) -> str:
-        return self.source.fingerprint()
+    def _key(self, name: str) -> str:
+        return sample_key(name)
 
 
 class _NameIndex:
@@ -158,19 +156,13 @@ def open_copy(where: str) -> Copy:
     return TarCopy(where, open_tree(path))
 
 
-class CopiedSource(ImageSource):
+class CopiedSource(DerivedSource):
     """The copies of a source's images, in its order and with its labels."""
 
-    has_headers = True
-
     def __init__(self, source: ImageSource, copy: Copy) -> None:
-        self.source = source
+        super().__init__(source)
         self.copy = copy
-        self.classes = source.classes
-        self.labels = source.labels
-
-    def __len__(self) -> int:
-        return len(self.source)
+        self.has_headers = True
 
     def image(self, index: int) -> Image:
         return self.copy.image(self.source.identity(index))
@@ -223,31 +215,15 @@ class ImageWithCopies:
         return self.copies[name].image(self.identity)
 
 
-class WithCopies(ImageSource):
+class WithCopies(DerivedSource):
     """A source whose images have their copies as variants."""
 
     def __init__(self, source: ImageSource, copies: Mapping[str, Copy]) -> None:
-        self.source = source
+        super().__init__(source)
         self.copies = copies
-        self.classes = source.classes
-        self.labels = source.labels
-        self.has_headers = source.has_headers
-
-    def __len__(self) -> int:
-        return len(self.source)
 
     def image(self, index: int) -> ImageWithCopies:
         return ImageWithCopies(self.source.image(index), self.identity(index), self.copies)
-
-    def identity(self, index: int) -> str:
-        return self.source.identity(index)
-
-    def check_header(self, index: int) -> None:
-        self.source.check_header(index)
-
-    def fingerprint(self) -> str:
-        prints = [self.source.fingerprint(), *(c.fingerprint() for c in self.copies.values())]
-        return hashlib.sha256(" ".join(prints).encode()).hexdigest()
 
 
 def _check_manifest(folder: Path) -> None:

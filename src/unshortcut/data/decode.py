@@ -26,10 +26,10 @@ _ORIENTATION, _IMAGE_WIDTH, _IMAGE_LENGTH = 0x0112, 0x0100, 0x0101
 
 
 def quieten_pillow() -> None:
-    """Leave out what Pillow warns of: a bad image says it better.
+    """Hide Pillow's warnings; a bad image has an error of its own.
 
-    Once for the process: threads decode, and filters that are changed and restored around each
-    image would be restored to those of another thread.
+    This is done once per process: threads that changed and restored the filters around each image
+    would interfere with each other.
     """
     warnings.filterwarnings("ignore", module=r"PIL\.|unshortcut\.data\.decode")
 
@@ -38,9 +38,9 @@ quieten_pillow()
 
 
 class EncodedImage:
-    """An image in the bytes of its file; the constructor reads no more than the header.
+    """An image in the bytes of its file; the constructor reads only the header.
 
-    Raises `BadImageError`, with a short reason, where the bytes cannot be shown as RGB.
+    Raises `BadImageError`, with a short reason, if the bytes cannot be read as RGB.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -52,7 +52,7 @@ class EncodedImage:
             width, height, self._orientation = header.width, header.height, header.orientation
         else:
             width, height, self._orientation = _pillow_header(data)
-        # Four components are CMYK, whose conversion only Pillow has.
+        # Four components are CMYK, which only Pillow converts.
         self._turbo = header is not None and header.components in (1, 3)
         if width < 1 or height < 1:
             raise BadImageError(f"the image has no pixels ({width} × {height})")
@@ -68,14 +68,14 @@ class EncodedImage:
             try:
                 return _upright(_decode_turbo(self._data, shrink), self._orientation)
             except ValueError:
-                # Pillow decides what is truly broken: libjpeg-turbo stops at mere warnings too.
+                # libjpeg-turbo stops at mere warnings; Pillow decides whether a file is broken.
                 pass
         return _upright(_decode_pillow(self._data), self._orientation)
 
 
 def _decode_turbo(data: bytes, shrink: float) -> ImageArray:
-    """A JPEG scaled in the frequency domain; sizes are rounded up, so never below the request."""
-    # Between these factors libjpeg-turbo has no vector code, and takes longer than for the whole.
+    """Decode a JPEG, scaled in the frequency domain; sizes are rounded up."""
+    # For other factors libjpeg-turbo has no vector code and takes longer than for the full size.
     factor = next((factor for factor in (8, 4, 2) if shrink >= factor), 1)
     height, width, _, _ = simplejpeg.decode_jpeg_header(data)
     pixels = simplejpeg.decode_jpeg(
@@ -109,7 +109,7 @@ def _to_rgb(image: PIL.Image.Image) -> ImageArray:
 
 
 def _from_16_bits(levels: NDArray[np.int64]) -> ImageArray:
-    """Gray (h, w) from 0 to 65535 as 8-bit RGB; Pillow itself would cut at 255."""
+    """Gray (h, w) from 0 to 65535 as 8-bit RGB; Pillow itself would clip at 255."""
     if levels.min() < 0 or levels.max() > 65535:
         raise BadImageError("32-bit samples have no defined range")
     gray = ((levels + 128) // 257).astype(np.uint8)
@@ -117,16 +117,16 @@ def _from_16_bits(levels: NDArray[np.int64]) -> ImageArray:
 
 
 def _pillow_header(data: bytes) -> tuple[int, int, int]:
-    """Width and height as stored, and the orientation that is left to undo after decoding."""
+    """Width and height as stored, and the orientation to undo after decoding."""
     with _refusing():
         image = PIL.Image.open(io.BytesIO(data), formats=_formats())
         if image.format == "TIFF":
-            # Pillow turns a TIFF upright itself when it decodes it.
+            # Pillow applies the orientation of a TIFF itself.
             tags = image.getexif()
-            turned = tags.get(_ORIENTATION) in (5, 6, 7, 8)
+            swapped = tags.get(_ORIENTATION) in (5, 6, 7, 8)
             width, height = int(tags[_IMAGE_WIDTH]), int(tags[_IMAGE_LENGTH])
-            return (height, width, 1) if turned else (width, height, 1)
-        # Asking a PNG for EXIF that its header lacks would decode all of it.
+            return (height, width, 1) if swapped else (width, height, 1)
+        # Without EXIF in the header, `getexif` would decode all of a PNG.
         orientation = image.getexif().get(_ORIENTATION, 1) if "exif" in image.info else 1
         return image.width, image.height, orientation if orientation in range(1, 9) else 1
 
@@ -140,7 +140,7 @@ def _formats() -> list[str]:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Turn whatever a decoder says of a file into `BadImageError`."""
+    """Turn any error of a decoder into `BadImageError`."""
     try:
         yield
     except BadImageError:
@@ -150,13 +150,13 @@ def _refusing() -> Iterator[None]:
     except PIL.UnidentifiedImageError:
         raise BadImageError("not an image in a known format") from None
     except Exception as error:
-        # A stranger's bytes can make a decoder fail in any way; each means that this one is bad.
+        # Arbitrary bytes can make a decoder fail in any way.
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise BadImageError(reason) from error
 
 
 def _upright(pixels: ImageArray, orientation: int) -> ImageArray:
-    """Undo an EXIF orientation (1 to 8): 5 to 8 exchange rows and columns, then flips follow."""
+    """Undo an EXIF orientation (1 to 8): 5 to 8 swap rows and columns, then flips follow."""
     if orientation == 1:
         return pixels
     if orientation >= 5:

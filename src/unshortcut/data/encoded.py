@@ -1,4 +1,4 @@
-"""Images that lie encoded in files: what folders, tar files and shards have in common."""
+"""Sources of encoded image files: the common part of folders, tar files and shards."""
 
 import os
 from abc import abstractmethod
@@ -12,13 +12,13 @@ from unshortcut.data.decode import EncodedImage
 from unshortcut.data.source import BadImageError, ImageSource
 
 HEADER_BYTES = 1 << 16
-"""Nearly every header ends within these; the rest of a file is read only where it does not."""
+"""Nearly every header is shorter; the rest of a file is read only if it is not."""
 
 
 class Names:
-    """Many strings in one block of memory: a million paths cost their bytes and no objects.
+    """A list of strings in one block of memory, without an object for each.
 
-    Workers that are forked share it, because nothing in it has a reference count to touch.
+    Forked workers share the memory, because reading an entry changes no reference count.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ class Names:
 
 
 class EncodedSource(ImageSource):
-    """A source whose images are files; a subclass says where their bytes are."""
+    """A source whose images are files; a subclass reads their bytes."""
 
     has_headers = True
 
@@ -62,7 +62,7 @@ class EncodedSource(ImageSource):
         return EncodedImage(self.read(index))
 
     def identity(self, index: int) -> str:
-        # A name on disk need not be text; what a person reads and a report stores must be.
+        # A file name may be no valid text, but reports need text.
         return os.fsencode(self.names[index]).decode(errors="replace")
 
     def check_header(self, index: int) -> None:
@@ -70,7 +70,7 @@ class EncodedSource(ImageSource):
 
 
 def check_header(read: Callable[[int | None], bytes]) -> None:
-    """Raise `BadImageError` where the header cannot be read; `read` takes a limit in bytes."""
+    """Raise `BadImageError` if the header cannot be read; `read` takes a limit in bytes."""
     start = read(HEADER_BYTES)
     try:
         EncodedImage(start)

@@ -1,4 +1,4 @@
-"""Images that could not be used: each is counted and listed once, with the reason."""
+"""Images that could not be used, each listed once with the reason."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,17 +9,17 @@ from unshortcut.files import write_text
 
 
 class Failure(NamedTuple):
-    """A bad image: its path inside the data set, and why it was skipped."""
+    """A bad image: its identity, and why it was skipped."""
 
     identity: str
     reason: str
 
 
 class FailureLog:
-    """The list of skipped images in a run folder, one JSON object a line.
+    """The list of skipped images in a run folder, one JSON object per line.
 
-    What an earlier part of the same run has listed is read back, so that a resumed run lists
-    nothing twice. The file appears with the first failure.
+    Existing entries are read first, so that a resumed run lists nothing twice. The file is
+    created with the first failure.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -37,14 +37,14 @@ class FailureLog:
         return iter(self._failures.values())
 
     def add(self, failures: Iterable[tuple[str, str]]) -> list[Failure]:
-        """List (identity, reason) pairs; returns those that were not listed before."""
+        """Add (identity, reason) pairs; returns those that were not listed before."""
         new: dict[str, Failure] = {}
         for identity, reason in failures:
             if identity not in self._failures:
                 new.setdefault(identity, Failure(identity, reason))
         if new:
             self._failures |= new
-            # Written anew as a whole: late failures are few, and no line is ever cut short.
+            # The whole file is rewritten, so that no line is ever cut off; late failures are few.
             entries = (json.dumps(entry._asdict(), ensure_ascii=False) for entry in self)
             write_text(self.path, "".join(f"{entry}\n" for entry in entries))
         return list(new.values())

@@ -1,6 +1,6 @@
 """The header of a JPEG file: size, components and EXIF orientation, in a few microseconds.
 
-Pillow reads the same in fifteen times the time, which shows beside a decoding of a millisecond.
+Pillow takes fifteen times as long, which is noticeable next to a millisecond of decoding.
 """
 
 import struct
@@ -14,13 +14,13 @@ _FRAMES = (0xC0, 0xC1, 0xC2)
 
 
 class JpegHeader(NamedTuple):
-    """What stands before the pixels."""
+    """What the header says about the image."""
 
     width: int
     height: int
     components: int
     orientation: int
-    """EXIF's, 1 to 8; 1 is upright."""
+    """EXIF orientation, 1 to 8; 1 is upright."""
 
 
 def is_jpeg(data: bytes) -> bool:
@@ -28,7 +28,7 @@ def is_jpeg(data: bytes) -> bool:
 
 
 def jpeg_header(data: bytes) -> JpegHeader | None:
-    """The header, or None where it is not that of an ordinary 8-bit JPEG."""
+    """Read the header; None if it is not that of an ordinary 8-bit JPEG."""
     orientation = 1
     position = 2
     end = len(data)
@@ -54,7 +54,7 @@ def jpeg_header(data: bytes) -> JpegHeader | None:
 
 
 def _orientation(tiff: bytes) -> int:
-    """The orientation in the first directory of an EXIF block; 1 where there is none."""
+    """The orientation in the first directory of an EXIF block, 1 by default."""
     order = {b"II": "<", b"MM": ">"}.get(tiff[:2])
     if order is None or len(tiff) < 8:
         return 1

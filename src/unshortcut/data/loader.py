@@ -66,7 +66,7 @@ class LoadedBatch(TypedDict):
 
 
 @dataclass(frozen=True)
-class Sample:
+class LoadedSample:
     """The views of one image; `index` and `label` are those of the image that was used."""
 
     views: Mapping[str, ImageArray]
@@ -76,7 +76,7 @@ class Sample:
     metadata: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
-class KeyedDataset(Dataset[Sample]):
+class KeyedDataset(Dataset[LoadedSample]):
     """Views by (epoch, index); a bad image is replaced by a random one, chosen by the key."""
 
     def __init__(self, source: ImageSource, make_views: MakeViews, seed: int) -> None:
@@ -87,7 +87,7 @@ class KeyedDataset(Dataset[Sample]):
     def __len__(self) -> int:
         return len(self.source)
 
-    def __getitem__(self, key: Key) -> Sample:
+    def __getitem__(self, key: Key) -> LoadedSample:
         epoch, index = key
         failures: list[tuple[str, str]] = []
         used = index
@@ -102,7 +102,7 @@ class KeyedDataset(Dataset[Sample]):
             labels = self.source.labels
             label = -1 if labels is None else int(labels[used])
             metadata = views.metadata if isinstance(views, Views) else {}
-            return Sample(views, used, label, failures, metadata)
+            return LoadedSample(views, used, label, failures, metadata)
         identity, reason = failures[-1]
         raise RunError(
             f"{_REPLACEMENTS} images in a row could not be read; the last was {identity}: {reason}"
@@ -184,7 +184,7 @@ class ViewLoader:
     ) -> None:
         self.dataset = KeyedDataset(source, make_views, seed)
         self.sampler = EpochSampler(len(source), batch_size, seed, rank, world, accumulate)
-        self._loader: DataLoader[Sample] = DataLoader(
+        self._loader: DataLoader[LoadedSample] = DataLoader(
             self.dataset,
             batch_sampler=self.sampler,
             num_workers=workers,
@@ -238,7 +238,7 @@ def check_batch(length: int, batch_size: int) -> None:
         )
 
 
-def collate(samples: list[Sample]) -> LoadedBatch:
+def collate(samples: list[LoadedSample]) -> LoadedBatch:
     """Stack samples; views stay uint8 and keep their memory layout."""
 
     def numbers(values: list[int]) -> Tensor:

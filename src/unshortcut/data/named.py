@@ -1,4 +1,4 @@
-"""Data sets that go by a name: the embedded `shapes`, and torchvision's, downloaded once."""
+"""Data sets by name: the built-in `shapes`, and those of torchvision, downloaded once."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ SHAPES = ("shapes", "shapes-palette")
 
 
 class ArraySource(ImageSource):
-    """Images that are all in memory, uint8 (N, h, w, 3), or (N, h, w) if gray."""
+    """Images in memory, uint8 (N, h, w, 3), or (N, h, w) if gray."""
 
     def __init__(
         self,
@@ -62,22 +62,22 @@ Reader = Callable[[str, Any], ImageSource]
 
 @dataclass(frozen=True)
 class _Named:
-    """How a data set of torchvision is made: its class, each split's arguments, its content."""
+    """A data set of torchvision: its class, the arguments of each split, and how it is read."""
 
-    maker: str
+    class_name: str
     splits: Mapping[str, Mapping[str, Any]]
     read: Reader
 
 
 def _arrays(labels: str) -> Reader:
-    """A data set that keeps its pixels in `data` and its labels in the named attribute."""
+    """For a data set with pixels in `data` and labels in the given attribute."""
 
     def read(name: str, dataset: Any) -> ImageSource:
         images = np.asarray(dataset.data)
         if images.ndim == 4 and images.shape[1] == 3:
             images = images.transpose(0, 2, 3, 1)
         numbers = np.asarray(getattr(dataset, labels), dtype=np.int64)
-        if (numbers < 0).any():  # STL-10's images without a label carry -1
+        if (numbers < 0).any():  # STL-10's unlabeled images have -1
             return ArraySource(name, images, None, None)
         classes = getattr(dataset, "classes", None) or range(int(numbers.max()) + 1)
         return ArraySource(name, images, tuple(str(label) for label in classes), numbers)
@@ -86,7 +86,7 @@ def _arrays(labels: str) -> Reader:
 
 
 def _files(paths: str) -> Reader:
-    """A data set of files: their paths in the named attribute, their labels in `_labels`."""
+    """For a data set of files with paths in the given attribute and labels in `_labels`."""
 
     def read(name: str, dataset: Any) -> ImageSource:
         return _file_source(dataset, getattr(dataset, paths), dataset._labels)
@@ -152,33 +152,33 @@ def named_splits(name: str) -> tuple[str, ...]:
 
 
 def open_named(name: str, split: str | None, options: Mapping[str, Any]) -> ImageSource:
-    """A named data set; `options` are those of `Shapes`. Raises `RunError` without a network."""
+    """Open a named data set; `options` are those of `Shapes`. Raises `RunError` if offline."""
     split = split or "train"
     if split not in named_splits(name):
         raise unknown(f"split of {name}", split, named_splits(name))
     if name in SHAPES:
         return Shapes(split, **{"palette": name == "shapes-palette", **options})
     if options:
-        raise UsageError(f"{name} takes no options, and was given {', '.join(sorted(options))}")
+        raise UsageError(f"{name} takes no options, but got {', '.join(sorted(options))}")
     entry = _TORCHVISION[name]
-    return entry.read(f"{name}/{split}", _load(name, entry.maker, entry.splits[split]))
+    return entry.read(f"{name}/{split}", _load(name, entry.class_name, entry.splits[split]))
 
 
-def _load(name: str, maker: str, arguments: Mapping[str, Any]) -> Any:
-    import torchvision  # which takes seconds
+def _load(name: str, class_name: str, arguments: Mapping[str, Any]) -> Any:
+    import torchvision  # takes seconds
 
-    make = getattr(torchvision.datasets, maker)
+    create = getattr(torchvision.datasets, class_name)
     root = cache_folder() / "datasets"
     try:
-        return make(str(root), download=False, **arguments)
+        return create(str(root), download=False, **arguments)
     except (RuntimeError, OSError):
-        pass  # it is not there, or not whole
+        pass  # missing or incomplete
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return make(str(root), download=True, **arguments)
+        return create(str(root), download=True, **arguments)
     except (RuntimeError, OSError) as error:
         raise RunError(
             f"the data set {name} is not in the cache folder and could not be downloaded "
             f"({' '.join(str(error).split()) or type(error).__name__}); "
-            "give a folder or a tar file of it instead"
+            "give a folder or a tar file with it instead"
         ) from None

@@ -1,4 +1,4 @@
-"""Opening data by what a user writes: a folder, a tar file, shards, or a name."""
+"""Opening data by a spec: a folder, a tar file, shards, or a name."""
 
 import re
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ _IMAGENET = re.compile(r"imagenet([-_]?(10|100|1k|21k|1000))?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class DataSpec:
-    """`DATA@split` taken apart: where the data are, and which split, if one is asked for."""
+    """`DATA@split` in its two parts: where the data are, and the split, if any."""
 
     where: str
     split: str | None = None
 
     @classmethod
     def parse(cls, spec: str | Path) -> "DataSpec":
-        """Take a spec apart; an '@' that is part of an existing path stays in the path."""
+        """Parse a spec; an '@' in an existing path is part of the path."""
         text = str(spec)
         where, at, split = text.rpartition("@")
         if not at or "/" in split or Path(text).expanduser().exists():
             return cls(text)
         if not where or not split:
-            raise UsageError(f"'{text}' is not DATA@split: something is missing beside the '@'")
+            raise UsageError(f"'{text}' is not DATA@split: one side of the '@' is empty")
         return cls(where, split)
 
     def __str__(self) -> str:
@@ -41,29 +41,29 @@ class DataSpec:
 def open_data(
     spec: str | Path | ImageSource, *, split: str | None = None, **options: Any
 ) -> ImageSource:
-    """The images that a spec names.
+    """Open a data set.
 
     Args:
-        spec: a folder, a tar file, `path/{000..127}.tar`, or a name, each with `@split` or
-            without; a source is returned as it is.
-        split: the split, where the spec itself names none. Without either it is `train` where
-            there is one, and otherwise the whole.
-        options: those of `shapes` (`size`, `count`, `seed`, `label`); nothing else has any.
+        spec: a folder, a tar file, `path/{000..127}.tar`, or a name, with or without `@split`; a
+            source is returned as it is.
+        split: the split, if the spec does not name one. By default `train` if there is such a
+            split, otherwise all images.
+        options: `size`, `count`, `seed` and `label` of `shapes`; other data have no options.
 
-    Raises `UsageError` for what cannot be, `RunError` where a download fails.
+    Raises `UsageError` for a spec that cannot be opened, `RunError` if a download fails.
     """
     if isinstance(spec, ImageSource):
         if split is not None or options:
-            raise UsageError("a source that is open already takes no split and no options")
+            raise UsageError("an image source takes no split and no options")
         return spec
     parsed = DataSpec.parse(spec)
     if split is not None and parsed.split not in (None, split):
-        raise UsageError(f"'{parsed}' names a split, and the split '{split}' is asked for")
+        raise UsageError(f"'{parsed}' names a split, but the split '{split}' is given as well")
     split = split or parsed.split
     if parsed.where in NAMES:
         return open_named(parsed.where, split, options)
     if options:
-        raise UsageError(f"{parsed.where} takes no options, and was given {', '.join(options)}")
+        raise UsageError(f"{parsed.where} takes no options, but got {', '.join(options)}")
     if is_shard_pattern(parsed.where):
         return _open_shards(expand(parsed.where), split, parsed.where)
     path = _existing(parsed.where)
@@ -75,7 +75,7 @@ def open_data(
 
 
 def splits(spec: str | Path | ImageSource) -> tuple[str, ...]:
-    """The splits that a spec offers; none for shards, for a source, and where one is named."""
+    """The splits of a data set; none for shards, for a source, and if the spec names one."""
     if isinstance(spec, ImageSource):
         return ()
     parsed = DataSpec.parse(spec)
@@ -93,25 +93,25 @@ def splits(spec: str | Path | ImageSource) -> tuple[str, ...]:
 
 def _open_shards(paths: list[Path], split: str | None, where: str) -> ImageSource:
     if split is not None:
-        raise UsageError(f"shards have no splits: name those of '{split}' instead of {where}")
+        raise UsageError(f"shards have no splits; give the shards of '{split}' instead of {where}")
     return open_shards(paths)
 
 
 def _existing(where: str) -> Path:
-    """The folder or tar file at a path, or a `UsageError` that says what is wrong with it."""
+    """The path of a folder or tar file, or a `UsageError` that says what is wrong."""
     path = Path(where).expanduser()
     if path.is_dir():
         return path
     if path.is_file():
         if not is_tar(path):
-            raise UsageError(f"{where} is a file, and neither a folder nor a tar file")
+            raise UsageError(f"{where} is a file, but not a tar file")
         return path
     if path.exists():
         raise UsageError(f"{where} is neither a folder nor a file")
     if _IMAGENET.fullmatch(where):
         raise UsageError(
-            f"'{where}' cannot be downloaded: ImageNet is given on request only; "
-            "give --data the folder that holds its train/ and val/"
+            f"'{where}' cannot be downloaded, because ImageNet is available on request only; "
+            "give --data the folder with its train/ and val/"
         )
     if "/" in where or where.startswith((".", "~")) or path.suffix:
         raise UsageError(f"no such folder or tar file: {where}")

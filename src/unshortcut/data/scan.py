@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,21 +68,20 @@ def scan(
     total = len(source)
     chosen = np.sort(generator(seed, "scan").permutation(total)[:sample])
     headers = np.arange(total if source.has_headers else 0)
-    work = len(headers) + len(chosen)
 
     def report(done: int) -> None:
         if on_progress is not None:
-            on_progress(done, work)
+            on_progress(done, len(headers) + len(chosen))
 
     with ThreadPoolExecutor(threads) as pool:
-        check = partial(_reason, source.check_header)
-        bad = _run(pool, check, headers, lambda done: report(done))
+        bad = _run(pool, source.check_header, headers, report)
         decodable = np.array([i for i in chosen if int(i) not in bad], dtype=np.int64)
+        checked = len(headers) + len(chosen) - len(decodable)
         undecodable = _run(
             pool,
-            partial(_reason, partial(_decode, source)),
+            lambda index: source.image(index).pixels(),
             decodable,
-            lambda done: report(len(headers) + len(chosen) - len(decodable) + done),
+            lambda done: report(checked + done),
         )
     header_share = len(bad) / total
     sample_share = len(undecodable) / max(len(decodable), 1)
@@ -102,33 +101,26 @@ def readable(source: ImageSource, report: ScanReport) -> ImageSource:
 
 def _run(
     pool: ThreadPoolExecutor,
-    check: Callable[[int], str | None],
+    check: Callable[[int], Any],
     indices: NDArray[np.int64],
     on_done: Callable[[int], None],
 ) -> dict[int, str]:
     """Check images in chunks; returns the reason for each bad one by index."""
 
-    def check_chunk(chunk: NDArray[np.int64]) -> list[tuple[int, str]]:
-        answers = ((int(i), check(int(i))) for i in chunk)
-        return [(i, reason) for i, reason in answers if reason is not None]
+    def check_chunk(chunk: NDArray[np.int64]) -> dict[int, str]:
+        found = {}
+        for index in map(int, chunk):
+            try:
+                check(index)
+            except BadImageError as error:
+                found[index] = str(error)
+        return found
 
     bad: dict[int, str] = {}
     done = 0
     chunks = [indices[start : start + _CHUNK] for start in range(0, len(indices), _CHUNK)]
     for chunk, found in zip(chunks, pool.map(check_chunk, chunks), strict=True):
-        bad.update(found)
+        bad |= found
         done += len(chunk)
         on_done(done)
     return bad
-
-
-def _reason(check: Callable[[int], None], index: int) -> str | None:
-    try:
-        check(index)
-    except BadImageError as error:
-        return str(error)
-    return None
-
-
-def _decode(source: ImageSource, index: int) -> None:
-    source.image(index).pixels()

@@ -1,4 +1,4 @@
-"""Tar shards in webdataset's convention: members that share a key are one sample."""
+"""Tar shards as in webdataset: members with the same key form one sample."""
 
 import json
 import re
@@ -14,19 +14,19 @@ from unshortcut.data.tarfile_source import Member, TarSource, index_tar, is_tar,
 from unshortcut.errors import UsageError
 
 _RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
-_MOST_SHARDS = 1_000_000
-_MOST_CLASSES = 1_000_000
+_MAX_SHARDS = 1_000_000
+_MAX_CLASSES = 1_000_000
 
 Label = int | str
 
 
 def is_shard_pattern(spec: str) -> bool:
-    """Whether a spec names shards: `path/{000..127}.tar`."""
+    """Whether a spec is a pattern of shards: `path/{000..127}.tar`."""
     return _RANGE.search(spec) is not None
 
 
 def expand(pattern: str) -> list[Path]:
-    """The files that a pattern stands for; the width of the first number is kept.
+    """The files of a pattern, with numbers as wide as the first one.
 
     >>> [path.name for path in expand("train-{08..11}.tar")]
     ['train-08.tar', 'train-09.tar', 'train-10.tar', 'train-11.tar']
@@ -38,8 +38,8 @@ def expand(pattern: str) -> list[Path]:
         if int(last) < int(first):
             raise UsageError(f"the range {{{first}..{last}}} in '{pattern}' runs backwards")
         count *= int(last) - int(first) + 1
-        if count > _MOST_SHARDS:
-            raise UsageError(f"'{pattern}' stands for more than {_MOST_SHARDS} files")
+        if count > _MAX_SHARDS:
+            raise UsageError(f"'{pattern}' stands for more than {_MAX_SHARDS} files")
         width = len(first)
         ranges.append([f"{n:0{width}d}" for n in range(int(first), int(last) + 1)])
     names = []
@@ -52,18 +52,18 @@ def expand(pattern: str) -> list[Path]:
 
 
 def holds_samples(path: Path) -> bool:
-    """Whether a single tar file is a shard: it has labels as members of their own (`.cls`)."""
+    """Whether a single tar file is a shard: it has labels as separate members (`.cls`)."""
     return any(tree.extension(member.name) == "cls" for member in index_tar(path))
 
 
 def sample_key(name: str) -> str:
-    """What the members of one sample share: the path up to the first dot of the name."""
+    """The key of a member's sample: the path up to the first dot of the file name."""
     folder, slash, last = name.rpartition("/")
     return folder + slash + last.partition(".")[0]
 
 
 def open_shards(paths: list[Path]) -> TarSource:
-    """The samples of shards in their order; an image with `.cls` or `.json`, or without either."""
+    """Open the samples of shards in order: images with a `.cls` or `.json`, or without labels."""
     archive: list[int] = []
     images: list[Member] = []
     labels: list[Label | None] = []
@@ -87,7 +87,7 @@ class _Sample:
 
 
 def _samples(path: Path) -> list[_Sample]:
-    """The samples of a shard: the key of a member is its path up to the name's first dot."""
+    """The samples of a shard, by `sample_key`."""
     images: dict[str, Member] = {}
     labels: dict[str, Member] = {}
     for member in index_tar(path):
@@ -111,27 +111,31 @@ def _label(path: Path, sample: _Sample) -> Label | None:
     except (ValueError, AttributeError, RecursionError):
         raise UsageError(f"{path.name}/{sample.label.name} is not a label") from None
     if isinstance(label, bool) or not isinstance(label, int | str | None):
-        raise UsageError(f"the label in {path.name}/{sample.label.name} is no number and no name")
+        raise UsageError(
+            f"the label in {path.name}/{sample.label.name} is neither a number nor a name"
+        )
     return label
 
 
 def _number(
     labels: list[Label | None], names: list[str]
 ) -> tuple[tuple[str, ...] | None, NDArray[np.int64] | None]:
-    """Class names and numbers; numbers stay as they are, names are numbered in their order."""
+    """Class names and labels; labels that are names are numbered in alphabetical order."""
     if all(label is None for label in labels):
         return None, None
     if None in labels:
         missing = names[labels.index(None)]
-        raise UsageError(f"some samples of the shards have a label and others, as {missing}, none")
+        raise UsageError(
+            f"some samples of the shards have no label, such as {missing}, and others do"
+        )
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels):
-        if not 0 <= min(numbers) <= max(numbers) < _MOST_CLASSES:
-            raise UsageError(f"the labels of shards are numbers from 0 to {_MOST_CLASSES - 1}")
+        if not 0 <= min(numbers) <= max(numbers) < _MAX_CLASSES:
+            raise UsageError(f"labels of shards must be from 0 to {_MAX_CLASSES - 1}")
         classes = tuple(str(number) for number in range(max(numbers) + 1))
         return classes, np.array(numbers, dtype=np.int64)
     if numbers:
-        raise UsageError("the labels of the shards are partly numbers and partly names")
+        raise UsageError("some labels of the shards are numbers and others are names")
     classes = tuple(sorted({str(label) for label in labels}))
     number_of = {name: i for i, name in enumerate(classes)}
     return classes, np.array([number_of[str(label)] for label in labels], dtype=np.int64)

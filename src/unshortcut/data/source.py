@@ -101,15 +101,38 @@ class ImageSource(ABC):
         return
 
 
-class Subset(ImageSource):
+class DerivedSource(ImageSource):
+    """A source made from another one, which it equals except for what a subclass changes."""
+
+    def __init__(self, source: ImageSource) -> None:
+        self.source = source
+        self.classes = source.classes
+        self.labels = source.labels
+        self.has_headers = source.has_headers
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def image(self, index: int) -> Image:
+        return self.source.image(index)
+
+    def identity(self, index: int) -> str:
+        return self.source.identity(index)
+
+    def check_header(self, index: int) -> None:
+        self.source.check_header(index)
+
+    def fingerprint(self) -> str:
+        return self.source.fingerprint()
+
+
+class Subset(DerivedSource):
     """Some images of a source, in the given order."""
 
     def __init__(self, source: ImageSource, indices: NDArray[np.int64]) -> None:
-        self.source = source
+        super().__init__(source)
         self.indices = np.asarray(indices, dtype=np.int64)
-        self.classes = source.classes
         self.labels = None if source.labels is None else source.labels[self.indices]
-        self.has_headers = source.has_headers
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -1,4 +1,4 @@
-"""A tar file of images, read by position: nothing is ever unpacked to disk."""
+"""Images in tar files, read in place: nothing is unpacked to disk."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ _FINGERPRINT_BYTES = 4096
 
 
 class Member(NamedTuple):
-    """A regular file in a tar: its path, and where its bytes are."""
+    """A regular file in a tar file: its path and the location of its bytes."""
 
     name: str
     offset: int
@@ -37,9 +37,9 @@ class Member(NamedTuple):
 
 
 class TarSource(EncodedSource):
-    """Images at known positions of one or several tar files.
+    """Images at known offsets in one or several tar files.
 
-    A file is opened for each read, which costs microseconds, so there is no descriptor to share
+    A file is opened for each read, which takes microseconds, so that no descriptor is shared
     between threads, forked workers and pickled copies.
     """
 
@@ -54,7 +54,7 @@ class TarSource(EncodedSource):
         super().__init__([member.name for member in members], classes, labels)
         self.archives = tuple(archives)
         self.archive = archive
-        """(N,): which of the tar files holds an image."""
+        """(N,): the index of the tar file that holds each image."""
         self.offsets = np.array([member.offset for member in members], dtype=np.int64)
         self.sizes = np.array([member.size for member in members], dtype=np.int64)
 
@@ -71,7 +71,7 @@ class TarSource(EncodedSource):
         return f"{self.archives[int(self.archive[index])].name}/{name}"
 
     def fingerprint(self) -> str:
-        """Over the index, the labels, size and time of each tar file, and a sample of bytes."""
+        """A digest of members, labels, sizes, modification times and a sample of the content."""
         digest = hashlib.sha256(b"tar")
         for path in self.archives:
             status = path.stat()
@@ -86,10 +86,8 @@ class TarSource(EncodedSource):
 
 
 def open_tar(path: Path, split: str | None = None) -> TarSource:
-    """The images of a tar file of a tree, with the same splits and classes as the tree."""
+    """Open a tar file of a folder, with the same splits and classes as the folder."""
     members = image_members(path)
-    if not members:
-        raise UsageError(f"no images in the tar file {path}")
     chosen = tree.select([member.name for member in members], split, str(path))
     picked = [members[i] for i in chosen.positions]
     archive = np.zeros(len(picked), dtype=np.int64)
@@ -97,19 +95,20 @@ def open_tar(path: Path, split: str | None = None) -> TarSource:
 
 
 def open_tree(path: Path) -> TarSource:
-    """All images of a tar file of a tree, whatever its splits, without labels."""
+    """Open all images of a tar file of a folder, whatever their split, without labels."""
     members = image_members(path)
-    if not members:
-        raise UsageError(f"no images in the tar file {path}")
     return TarSource([path], np.zeros(len(members), dtype=np.int64), members, None, None)
 
 
 def image_members(path: Path) -> list[Member]:
-    """The candidates for an image in a tar file, sorted by the bytes of their paths.
+    """The files of a tar file that may be images, sorted by the bytes of their paths.
 
-    A single folder that wraps the rest (`dataset/train/…`) is taken off.
+    A single top folder around all others (`dataset/train/…`) is removed from the paths.
+    Raises `UsageError` if there are none.
     """
     members = [member for member in index_tar(path) if _is_candidate(path, member)]
+    if not members:
+        raise UsageError(f"no images in the tar file {path}")
     members.sort(key=lambda member: os.fsencode(member.name))
     tops = {member.name.split("/", 1)[0] for member in members}
     if len(tops) == 1 and all(member.name.count("/") >= 2 for member in members):
@@ -123,23 +122,23 @@ def is_tar(path: Path) -> bool:
     for magic, name in _COMPRESSED.items():
         if start.startswith(magic):
             raise UsageError(
-                f"{path} is compressed ({name}); images are read out of a tar file by position, "
-                "so decompress it first"
+                f"{path} is compressed ({name}); decompress it first, because images in a tar file "
+                "are read in place"
             )
     return start[_MAGIC] == b"ustar" or (path.suffix == ".tar" and tarfile.is_tarfile(path))
 
 
 def index_tar(path: Path) -> tuple[Member, ...]:
-    """The regular, visible files of a tar file, in order; of equal names the last counts.
+    """The regular, visible files of a tar file, in order; the last of equal names counts.
 
-    Raises `UsageError` for a member that a careless reader could be harmed by.
+    Raises `UsageError` for a malicious member.
     """
     status = path.stat()
     return _index(path, status.st_size, status.st_mtime_ns)
 
 
 def read_range(path: Path, offset: int, size: int) -> bytes:
-    """`size` bytes of a file from `offset` on. Raises `BadImageError`."""
+    """Read `size` bytes of a file from `offset`. Raises `BadImageError`."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -155,7 +154,7 @@ def read_range(path: Path, offset: int, size: int) -> bytes:
 
 @lru_cache(maxsize=4)
 def _index(path: Path, size: int, modified: int) -> tuple[Member, ...]:
-    """The index for a state of the file: asking for each split in turn reads it once."""
+    """The members for a state of the file, so that opening several splits reads it once."""
     found: dict[str, Member] = {}
     try:
         with tarfile.open(path, "r:") as archive:
@@ -175,7 +174,7 @@ def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def _check(path: Path, info: tarfile.TarInfo, file_size: int) -> Member | None:
-    """A member that may be read, None for one without content, a `UsageError` for a hostile."""
+    """The member to read, None to skip it; `UsageError` for a malicious one."""
     parts = [part for part in info.name.split("/") if part not in ("", ".")]
     if info.name.startswith("/") or ".." in parts:
         raise UsageError(f"{path} has a member that points out of it: {info.name!r}")

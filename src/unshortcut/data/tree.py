@@ -1,6 +1,6 @@
-"""What the paths of a data set mean: which files are images, which folders splits and classes.
+"""The layout of a data set: which files are images, and which folders are splits and classes.
 
-The rules are the same for a folder and for a tar file of it; `docs/data.md` tells them to users.
+The rules are the same for a folder and for a tar file of it; `docs/data.md` explains them.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _SPLIT_OF_FOLDER = {
 
 @dataclass(frozen=True)
 class SplitSelection:
-    """The images of one split: positions in the list of paths, and what they are."""
+    """The images of one split: their positions in the list of paths, classes and labels."""
 
     positions: NDArray[np.int64]
     classes: tuple[str, ...] | None
@@ -41,18 +41,18 @@ class SplitSelection:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is nobody's data: hidden, or a Mac archive's shadow copy."""
+    """Whether a file or folder is to be ignored: hidden, or metadata of a Mac archive."""
     return name.startswith(".") or name == "__MACOSX"
 
 
 def extension(path: str) -> str:
-    """The extension in lower case without its dot, '' where there is none."""
+    """The extension in lower case without the dot, or ''."""
     stem, dot, ending = path.rpartition("/")[2].rpartition(".")
     return ending.lower() if dot and stem else ""
 
 
 def looks_like_image(start: bytes) -> bool:
-    """Whether the first bytes of a file without an extension are those of an image format."""
+    """Whether a file without an extension starts like an image file."""
     return (
         start.startswith(_MAGIC)
         or (start[:4] == b"RIFF" and start[8:12] == b"WEBP")
@@ -61,10 +61,10 @@ def looks_like_image(start: bytes) -> bool:
 
 
 def split_names(paths: Sequence[str]) -> tuple[str, ...]:
-    """The splits of a tree: its top folders, where they are called so.
+    """The splits of a data set: its top folders, if they have the usual names.
 
     Top folders are splits if `train` and one of `val`, `valid`, `validation`, `test` are among
-    them, or if they all carry such names; `train` beside `car` and `dog` is a class.
+    them, or if all of them have such names; next to `car` and `dog`, `train` is a class.
     """
     tops = _top_folders(paths)
     if tops is None:
@@ -77,11 +77,11 @@ def split_names(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def select(paths: Sequence[str], split: str | None, where: str) -> SplitSelection:
-    """The images of a split, or of the whole where `split` is None and there is no `train`.
+    """Select the images of a split; without one, those of `train`, or all if there is no `train`.
 
-    A class is the first folder below the split; what lies deeper belongs to it. Labels are
-    numbered over the classes of all splits, so that they mean the same in each. Images that lie
-    beside class folders make the split unlabeled, and so does a single class.
+    A class is the first folder below the split, with all files below it. Labels are numbered over
+    the classes of all splits, so that they mean the same in each. A split is unlabeled if some
+    of its images are in no class folder, or if there is a single class.
     """
     splits = split_names(paths)
     if split is None and "train" in splits:
@@ -105,13 +105,13 @@ def select(paths: Sequence[str], split: str | None, where: str) -> SplitSelectio
 
 
 def _folder(path: str, depth: int) -> str | None:
-    """The folder of a path at a depth, or None where the file itself lies there or above."""
+    """The folder of a path at a depth, or None if the file is not below one."""
     parts = path.split("/", depth + 1)
     return parts[depth] if len(parts) > depth + 1 else None
 
 
 def _top_folders(paths: Sequence[str]) -> set[str] | None:
-    """The folders at the top, or None where an image lies beside them."""
+    """The folders at the top, or None if there are images next to them."""
     tops = set()
     for path in paths:
         top, slash, _ = path.partition("/")

@@ -1,3 +1,5 @@
+from .adain import AdaIN as AdaIN
+from .adain import load_adain as load_adain
 from .blur import gaussian_blur as gaussian_blur
 from .color import gray as gray
 from .color import solarize as solarize
@@ -22,6 +24,8 @@ from .patterns import random_pattern as random_pattern
 from .shuffle import shuffle_patches as shuffle_patches
 from .synthesis import example_patches as example_patches
 from .synthesis import synthesize_texture as synthesize_texture
+from .tiling import Tiles as Tiles
+from .tiling import sample_tiles as sample_tiles
 from .tiling import tile_patches as tile_patches
 from .tiling_batch import tile_patches_batch as tile_patches_batch
 from .transfer import transfer_texture as transfer_texture

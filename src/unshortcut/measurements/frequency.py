@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from typing import Literal, get_args
 
 from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -17,7 +17,6 @@ from unshortcut.measuring.exhibits import (
     Pictures,
     Plot,
     Table,
-    interval,
     picture,
 )
 from unshortcut.measuring.plots import Curve, chance_level, curves
@@ -59,14 +58,9 @@ class FrequencyCurve:
 
 
 @dataclass(frozen=True)
-class FrequencyResult:
+class FrequencyResult(ImageSample):
     """The accuracy of one model, by the side of the mask."""
 
-    num_images: int
-    total: int
-    """Number of images available."""
-    size: int
-    """Side of the images in pixels."""
     chance: float
     clean: Estimate
     shares: tuple[float, ...]
@@ -283,7 +277,7 @@ def _table(results: Mapping[str, FrequencyResult]) -> Table:
         Column("r", percent=True, tip="side of the mask as a share of the side of the image"),
         Column("Coefficients", tip="side of the mask in coefficients of the transform"),
         Column("Accuracy", percent=True),
-        *interval("accuracy", percent=True),
+        *Column.interval("accuracy", percent=True),
     )
     rows = [
         (name, f"{one.kept} frequencies", one.shape, share, side, *astuple(accuracy))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table, interval
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table
 from unshortcut.measuring.pair_distributions import PAIR_TITLES, Distribution, cosine_histograms
 from unshortcut.measuring.pairs import KINDS, Cosines
 from unshortcut.measuring.similarities import pair_similarities
@@ -165,7 +165,7 @@ def _table(results: Mapping[str, PairsResult]) -> Table:
         Column("Pair"),
         MODEL,
         Column("Mean", tip="mean of the cosines"),
-        *interval("mean"),
+        *Column.interval("mean"),
         Column("Std", tip="standard deviation of the cosines"),
     )
     rows = [

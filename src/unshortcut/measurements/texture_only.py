@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -17,7 +17,6 @@ from unshortcut.measuring.exhibits import (
     Pictures,
     Plot,
     Table,
-    interval,
     picture,
 )
 from unshortcut.measuring.plots import Bars, bars, chance_level
@@ -62,14 +61,9 @@ class TextureExample:
 
 
 @dataclass(frozen=True)
-class TextureOnlyResult:
+class TextureOnlyResult(ImageSample):
     """The accuracy of one model on textures."""
 
-    num_images: int
-    total: int
-    """Number of images available."""
-    size: int
-    """Side of the images in pixels."""
     chance: float
     plain: Estimate
     synthesized: Estimate
@@ -278,7 +272,7 @@ def _table(results: Results) -> Table:
         Column("Images"),
         Column("Plain", percent=True, tip="accuracy on plain images"),
         Column("Textures", percent=True, tip="accuracy on synthesized textures"),
-        *interval(percent=True),
+        *Column.interval(percent=True),
         Column("Tiled", percent=True, tip="accuracy on tiled patches"),
         Column("Elsewhere", percent=True, tip="textures of other classes assigned to this class"),
         Column("Solved", tip="whether texture alone identifies the class"),

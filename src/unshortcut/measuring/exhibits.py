@@ -38,6 +38,17 @@ class Column:
     """Decimal places; by default 1 for percentages, 3 for other fractions, none for integers."""
     tip: str = ""  # shown when the pointer hovers over the title
 
+    @staticmethod
+    def interval(
+        of: str = "", *, percent: bool = False, digits: int | None = None
+    ) -> "tuple[Column, Column]":
+        """Two columns for the 95 % interval of the value in the column before."""
+        value = f"the {of}" if of else "the value before"
+        return (
+            Column("From", percent, digits, f"lower end of the 95 % interval of {value}"),
+            Column("To", percent, digits, f"upper end of the 95 % interval of {value}"),
+        )
+
 
 MODEL = Column("Model")
 """The column of model names, which is left out if there is only one model."""
@@ -84,17 +95,6 @@ class Note:
 
 
 Exhibit = Plot | Table | Pictures | Note
-
-
-def interval(
-    of: str = "", *, percent: bool = False, digits: int | None = None
-) -> tuple[Column, Column]:
-    """Two columns for the 95 % interval of the value in the column before."""
-    value = f"the {of}" if of else "the value before"
-    return (
-        Column("From", percent, digits, f"lower end of the 95 % interval of {value}"),
-        Column("To", percent, digits, f"upper end of the 95 % interval of {value}"),
-    )
 
 
 def picture(

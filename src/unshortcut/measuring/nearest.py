@@ -27,6 +27,7 @@ from unshortcut.models.load import LoadedModel, ModelLike, load_model, models_by
 from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
 from unshortcut.spaces.subsets import select_spaces
+from unshortcut.training.folder import is_run
 
 Indices = NDArray[np.int64]
 SIDE = 96
@@ -199,14 +200,13 @@ def _loaded(
     name: str, model: ModelLike, spaces: Sequence[str] | None, stated: dict[str, Any]
 ) -> tuple[str, LoadedModel]:
     """A model and its name, which mentions the spaces if any were chosen."""
-    from unshortcut.spaces.loading import has_spaces, load_spaces
-    from unshortcut.training.folder import is_run
-
     if isinstance(model, LoadedModel):
         loaded = model
     elif not is_run(model):
         loaded = load_model(model, **stated)
     else:
+        from unshortcut.spaces.loading import has_spaces, load_spaces  # imports Lightning
+
         loaded = load_spaces(model) if spaces and has_spaces(model) else load_model(model)
     if not spaces or loaded.spaces is None:
         return name, loaded

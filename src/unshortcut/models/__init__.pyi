@@ -14,7 +14,6 @@ from .heads import MLPHead as MLPHead
 from .heads import SpaceHeads as SpaceHeads
 from .load import load_model as load_model
 from .loaded import LoadedModel as LoadedModel
-from .loaded import ModelLike as ModelLike
 from .momentum import MomentumCopy as MomentumCopy
 from .onnx import OnnxModel as OnnxModel
 from .onnx import export_onnx as export_onnx

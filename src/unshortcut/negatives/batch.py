@@ -29,8 +29,8 @@ class BatchNegatives(NegativeSource):
         pool = gather(step.positives)  # (W·M, D)
         similarities = step.queries @ pool.T  # (M, W·M)
         count = len(step.queries)
-        images = count // step.copies
-        own = torch.arange(count, device=pool.device) % images
+        num_images = count // step.copies
+        own = torch.arange(count, device=pool.device) % num_images
         other_ranks = torch.arange(world_size(), device=pool.device)[:, None] != rank()
         same_image = own[:, None] == own[None, :]  # (M, M), on this rank
         negative = torch.cat([~same_image | elsewhere for elsewhere in other_ranks], dim=1)

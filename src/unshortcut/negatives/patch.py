@@ -19,7 +19,7 @@ class PatchSettings(OwnImageSettings):
     of: Literal["view", "image"] = "view"
     """Whether patches are cut from the augmented query view, as in the authors' code, or from the
     image, as in the paper. The tiles are not augmented."""
-    patch: Annotated[tuple[int, int], in_order(1)] | None = None
+    patch: Annotated[tuple[int, int], in_order(1, form="two integers")] | None = None
     """Range of d, both ends included; None for 16 to 72 of 224 pixels, in proportion."""
     overlap: bool = True
     """Whether positions are independent, as in the code; otherwise patches are disjoint, as in

@@ -130,11 +130,11 @@ class SpaceSources(Sources):
     """The same sources for each of several spaces."""
 
     def __init__(
-        self, spaces: int, settings: Iterable[NegativeSettings], dim: int, seed: int
+        self, num_spaces: int, settings: Iterable[NegativeSettings], dim: int, seed: int
     ) -> None:
         settings = list(settings)
         nn.ModuleList.__init__(
-            self, (Sources(settings, dim, torch_seed(seed, space)) for space in range(spaces))
+            self, (Sources(settings, dim, torch_seed(seed, space)) for space in range(num_spaces))
         )
 
     def of_space(self, index: int) -> Sources:

@@ -28,12 +28,7 @@ WEIGHT_DECAY = 0.01
 """To be multiplied by the total variance of the shots over the number of classes; chosen on
 held-out training images of `shapes` with another seed."""
 ADAM = Protocol(
-    "looc few-shot",
-    lr=0.03,
-    batch_size=2**31,
-    epochs=250,
-    drops=(250,),
-    optimizer="adam",
+    "looc few-shot", lr=0.03, batch_size=2**31, epochs=250, drops=(250,), optimizer="adam"
 )
 """All shots are one batch, so an epoch is an iteration; the learning rate is constant."""
 
@@ -87,13 +82,9 @@ def _exact(
 ) -> dict[str, float]:
     features, _ = few
     unit = float(features.double().var(0, correction=0).sum()) / classes or 1.0
+    decays = [WEIGHT_DECAY * unit]
     result = linear_accuracy(
-        few,
-        tests,
-        classes=classes,
-        lrs=[math.inf],
-        weight_decays=[WEIGHT_DECAY * unit],
-        seeds=[seed],
+        few, tests, classes=classes, lrs=[math.inf], weight_decays=decays, seeds=[seed]
     )
     return {name: result.mean(name) for name in tests}
 

@@ -214,14 +214,12 @@ class _Fitter:
     ) -> list[LinearClassifier]:
         starts = torch.stack([self._start(seed) for seed in seeds])
         everything = torch.ones(len(seeds), len(self.labels), device=self.labels.device)
-        if len(grid) == 1:
-            weights = self._solve(everything, [grid[0]] * len(seeds), starts, starts)
-            holdouts: list[dict[Setting, float]] = [{} for _ in seeds]
-            chosen = [grid[0]] * len(seeds)
-        else:
+        holdouts: list[dict[Setting, float]] = [{} for _ in seeds]
+        chosen, guess = [grid[0]] * len(seeds), starts
+        if len(grid) > 1:
             held = torch.stack([stratified_holdout(self.labels, holdout, seed) for seed in seeds])
             holdouts, chosen, guess = self._choose(grid, held, starts)
-            weights = self._solve(everything, chosen, starts, guess)
+        weights = self._solve(everything, chosen, starts, guess)
         return [
             LinearClassifier(seed, setting, scores, *self.basis.to_features(weight))
             for seed, setting, scores, weight in zip(seeds, chosen, holdouts, weights, strict=True)
@@ -259,11 +257,7 @@ class _Fitter:
         center = starts * (to_start / penalty)[:, None, None]
         problem = Problem(self.coordinates, self.labels, seen / counts[:, None], penalty, center)
         return solve(
-            problem,
-            self.basis.energy,
-            guess,
-            tolerance=TOLERANCE,
-            max_iterations=MAX_ITERATIONS,
+            problem, self.basis.energy, guess, tolerance=TOLERANCE, max_iterations=MAX_ITERATIONS
         )
 
     def _start(self, seed: int) -> Tensor:

@@ -30,9 +30,7 @@ class ProbeData:
         known: dict[str, Features] = {}
 
         def extract(source: ImageSource, name: str) -> Features:
-            key = (
-                source.fingerprint()
-            )  # a probe may build equal sources again, such as rotated ones
+            key = source.fingerprint()  # a probe may build equal sources again, e.g. rotated ones
             if key not in known:
                 known[key] = self.extract(source, name)
             return known[key]
@@ -59,12 +57,11 @@ def prepare_probe(
     if needs_labels and problem is not None:
         raise UsageError(problem)
     shown = console or Console(stderr=True)
-    return ProbeData(
-        lambda source, name: features_of(loaded, source, name, shown, workers),
-        train,
-        test_sources,
-        problem,
-    )
+
+    def extract(source: ImageSource, name: str) -> Features:
+        return features_of(loaded, source, name, shown, workers)
+
+    return ProbeData(extract, train, test_sources, problem)
 
 
 def features_of(

@@ -61,15 +61,9 @@ MOCO = Protocol("moco", lr=30, batch_size=256, epochs=100, drops=(60, 80))
 NSN = Protocol("nsn", lr=10, batch_size=128, epochs=60, drops=(30, 40, 50))
 LOOC = Protocol("looc", lr=30, batch_size=256, epochs=200, drops=(120, 160))
 MAE = Protocol(
-    "mae",
-    lr=0.1,
-    per_256=True,
-    batch_size=16384,
-    epochs=90,
-    warmup_epochs=10,
-    optimizer="lars",
+    "mae", lr=0.1, per_256=True, batch_size=16384, epochs=90, warmup_epochs=10, optimizer="lars",
     normalized=True,
-)
+)  # fmt: skip
 PROTOCOLS = {protocol.name: protocol for protocol in (MOCO, NSN, LOOC, MAE)}
 
 

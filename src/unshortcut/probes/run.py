@@ -34,11 +34,6 @@ def probe(
     """
     chosen = kind if isinstance(kind, Probe) else PROBES.build({"name": kind, **settings})
     prepared = prepare_probe(
-        model,
-        data,
-        tests=tests,
-        needs_labels=chosen.needs_labels,
-        console=console,
-        workers=workers,
+        model, data, tests=tests, needs_labels=chosen.needs_labels, console=console, workers=workers
     )
     return chosen.measure(prepared.extract, prepared.train, prepared.tests)

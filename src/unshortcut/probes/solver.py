@@ -133,8 +133,7 @@ def solve(
         taken = moving & (trial_value <= bound)
         wide = taken[:, None, None]
         memory.add(
-            torch.where(wide, trial - point, 0.0),
-            torch.where(wide, trial_gradient - gradient, 0.0),
+            torch.where(wide, trial - point, 0.0), torch.where(wide, trial_gradient - gradient, 0.0)
         )
         point = torch.where(wide, trial, point)
         value = torch.where(taken, trial_value, value)

@@ -58,7 +58,7 @@ def _has_size(name: Any) -> bool:
     try:
         return any(field.name == "size" for field in fields(AUGMENTATIONS.find(name)))
     except UsageError:
-        return False  # told when the augmentation is built
+        return False  # building the augmentation reports it
 
 
 def read_views(recipe: str | Path) -> ViewSettings:

@@ -1,6 +1,7 @@
 """A claim: variants of a recipe, the measures taken of them, and the effects it predicts.
 
-A class with a `name` in a file of `claims/` is found by `unshortcut reproduce`.
+A class with a `name` in a file of `claims/` is found by `unshortcut reproduce`. Claims and measures
+import what trains and measures inside their functions, so that listing claims is quick.
 """
 
 from abc import ABC, abstractmethod
@@ -8,13 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from unshortcut.discovery import find, find_all
 from unshortcut.errors import UsageError, unknown
-from unshortcut.recipes.load import AnyRecipe, read_recipe
+from unshortcut.recipes.reading import read_recipe
 from unshortcut.reproduction.effects import Effect
 from unshortcut.reproduction.measure import Measure
+
+if TYPE_CHECKING:
+    from unshortcut.recipes.load import AnyRecipe
 
 Scale = Literal["small", "paper"]
 """`small`: minutes per training on two cores; `paper`: the data and sizes of the paper."""
@@ -34,6 +38,17 @@ class Axis:
 def setting(name: str, key: str, values: Iterable[object]) -> Axis:
     """An axis that varies one key of the recipe."""
     return Axis(name, tuple(map(str, values)), lambda value: (f"{key}={value}",))
+
+
+def choices(name: str, changes: Mapping[str, tuple[str, ...]]) -> Axis:
+    """An axis with a fixed set of values and their changes; others are refused."""
+
+    def look_up(value: str) -> tuple[str, ...]:
+        if value not in changes:
+            raise unknown(f"value of {name}", value, changes)
+        return changes[value]
+
+    return Axis(name, tuple(changes), look_up)
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,7 @@ class Claim(ABC):
         """The metrics that the paper prints for a variant, by measure."""
         return {}
 
-    def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
+    def recipe(self, variant: Variant, base: "AnyRecipe") -> "AnyRecipe":
         """The recipe that the changes of a variant are applied to.
 
         A claim that compares recipes returns the recipe of the variant for the data of `base`.
@@ -123,17 +138,12 @@ class Claim(ABC):
             if name not in (known := [axis.name for axis in axes]):
                 raise unknown(f"axis of {self.name}", name, known)
         chosen = [values.get(axis.name, axis.values) for axis in axes]
-        return [
-            Variant(
-                {axis.name: value for axis, value in zip(axes, combination, strict=True)},
-                tuple(
-                    change
-                    for axis, value in zip(axes, combination, strict=True)
-                    for change in axis.changes(value)
-                ),
-            )
-            for combination in product(*chosen)
-        ]
+        found = []
+        for combination in product(*chosen):
+            pairs = list(zip(axes, combination, strict=True))
+            changes = tuple(change for axis, value in pairs for change in axis.changes(value))
+            found.append(Variant({axis.name: value for axis, value in pairs}, changes))
+        return found
 
 
 @cache

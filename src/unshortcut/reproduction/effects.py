@@ -24,8 +24,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from unshortcut.intervals import t_half_width
-
 EQUAL = 2.0
 """Margin in points of accuracy where equality is claimed; set before any training."""
 
@@ -212,6 +210,8 @@ def slope(
 
 def t_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Student's t interval of the mean; None for one value."""
+    from unshortcut.intervals import t_half_width
+
     reach, mean = t_half_width(values), statistics.fmean(values)
     return None if reach is None else (mean - reach, mean + reach)
 

@@ -80,13 +80,12 @@ class Experiment:
 
     def _announce(self) -> None:
         missing = len(self._missing())
+        count = f"{len(self.trainings)} trainings"
         if missing == 0:
-            self._say(f"all {len(self.trainings)} trainings are there already")
-            return
-        self._say(
-            f"{len(self.trainings)} trainings, {missing} of them still to do; "
-            f"{_DURATION[self.scale]}{self._left()}"
-        )
+            self._say(f"all {count} are there already")
+        else:
+            duration = f"{_DURATION[self.scale]}{self._left()}"
+            self._say(f"{count}, {missing} of them still to do; {duration}")
 
     def _left(self) -> str:
         known = [t.seconds for t in self.trainings if t.finished and t.seconds is not None]

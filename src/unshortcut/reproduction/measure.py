@@ -5,11 +5,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unshortcut.files import write_json
-from unshortcut.reproduction.evaluation import Evaluation
-from unshortcut.reproduction.training_job import TrainingJob
+
+if TYPE_CHECKING:
+    from unshortcut.reproduction.evaluation import Evaluation
+    from unshortcut.reproduction.training_job import TrainingJob
 
 
 class Measure(ABC):
@@ -22,19 +24,19 @@ class Measure(ABC):
     """Which data given by the user it uses: `tests`, `transfers`."""
 
     @abstractmethod
-    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
+    def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
         """Everything besides the run that the metrics depend on, as plain values.
 
         Raises `UsageError` if the data do not allow the measure, before anything is trained.
         """
 
     @abstractmethod
-    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
         """The metrics of a run."""
 
 
 def load_or_compute(
-    training: TrainingJob, measure: Measure, depends: Mapping[str, Any], evaluation: Evaluation
+    training: "TrainingJob", measure: Measure, depends: Mapping[str, Any], evaluation: "Evaluation"
 ) -> dict[str, float]:
     """The metrics of a finished training, from an earlier command or computed now.
 

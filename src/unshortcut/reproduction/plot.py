@@ -97,7 +97,7 @@ def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: b
 
 
 def _positions(names: Sequence[str]) -> dict[str, float]:
-    """Positions on the axis: numbers as they are, or log2 for a wide range; words evenly spaced."""
+    """Positions on the axis: numbers as they are, or log2 for a wide range; other values evenly."""
     distinct = list(dict.fromkeys(names))
     try:
         numbers = {name: float(name) for name in distinct}

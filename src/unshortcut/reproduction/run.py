@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
@@ -107,9 +108,8 @@ def reproduce(
         metrics[variant.label].append(dict(found))
     folder = Path(out) if out is not None else Path("reproduce") / chosen.name
     folder.mkdir(parents=True, exist_ok=True)
-    outcome = Reproduction(
-        chosen, request, folder, variants, trainings, metrics, experiment.trained
-    )
+    trained = experiment.trained
+    outcome = Reproduction(chosen, request, folder, variants, trainings, metrics, trained)
     draw_plot(outcome, folder / PLOT_FILE)
     outcome.write(folder / RESULT_FILE)
     print_tables(outcome)
@@ -118,11 +118,7 @@ def reproduce(
 
 
 def _trainings(
-    recipes: Mapping[str, Recipe],
-    variants: Sequence[Variant],
-    seeds: int,
-    data: str | ImageSource,
-    root: Path,
+    recipes: Mapping[str, Recipe], variants: Sequence[Variant], seeds: int, data: Data, root: Path
 ) -> list[TrainingJob]:
     """Every variant with every seed, seed by seed, so that finished ones can be compared.
 
@@ -130,13 +126,10 @@ def _trainings(
     """
     source = open_data(data)
     made = []
-    for seed in range(seeds):
-        for variant in variants:
-            changes = [*variant.changes, f"seed={seed}"]
-            recipe = load_recipe(recipes[variant.label], changes)
-            made.append(
-                TrainingJob(variant.label, recipe, data, root / training_key(recipe, source))
-            )
+    for seed, variant in product(range(seeds), variants):
+        recipe = load_recipe(recipes[variant.label], [*variant.changes, f"seed={seed}"])
+        folder = root / training_key(recipe, source)
+        made.append(TrainingJob(variant.label, recipe, data, folder))
     return made
 
 
@@ -156,16 +149,12 @@ def _check_sets(sets: Sequence[str], variants: Sequence[Variant]) -> None:
     varied = {
         key for variant in variants for change in variant.changes for key in parse_set(change)
     }
-    for change in sets:
-        for key in parse_set(change):
-            if key == "seed":
-                raise UsageError(
-                    "--set seed: the seeds are 0, 1, and so on; --seeds gives their number"
-                )
-            if key in varied:
-                raise UsageError(
-                    f"--set {key}: the claim varies it itself; --values gives other values"
-                )
+    for key in (key for change in sets for key in parse_set(change)):
+        if key == "seed":
+            raise UsageError("--set seed: the seeds are 0, 1, …; --seeds gives their number")
+        if key in varied:
+            message = f"--set {key}: the claim varies it itself; --values gives other values"
+            raise UsageError(message)
 
 
 def _check_used(claim: Claim, given: Mapping[str, Mapping[str, object]]) -> None:

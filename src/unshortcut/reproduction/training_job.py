@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from unshortcut.data.source import ImageSource
+from unshortcut.data.naming import Data
 from unshortcut.files import write_json
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.folder import RunFolder
@@ -24,7 +24,7 @@ class TrainingJob:
 
     variant: str
     recipe: Recipe
-    data: str | ImageSource
+    data: Data
     folder: Path
     """Holds `run/` (the run folder), `seconds.json` and `measurements/`."""
 

@@ -70,7 +70,7 @@ class Advice:
         return any(one.interval[0] > self.majority_accuracy for one in self.choice.candidates)
 
     def sentence(self) -> str:
-        """The advice in words."""
+        """The advice as text."""
         own, best, chosen = self.choice.own, self.choice.best, self.chosen
         if chosen is not own:
             text = (
@@ -182,14 +182,10 @@ def advise(
             name = BACKBONE if subset is None else " + ".join(subset)
             candidates.append(Candidate(name, subset, features.shape[1], hits))
             on_progress(done, len(representations))
-    advice = Advice(
-        choose(candidates[0], candidates[1:]),
-        classes,
-        tuple(np.bincount(truth).tolist()),
-        repeats,
-        seed,
-        complete=len(subsets_of(spaces)) == 2 ** len(spaces) - 1,
-    )
+    counts = tuple(np.bincount(truth).tolist())
+    complete = len(subsets_of(spaces)) == 2 ** len(spaces) - 1
+    choice = choose(candidates[0], candidates[1:])
+    advice = Advice(choice, classes, counts, repeats, seed, complete)
     if out is not None:
         _write(advice, run, data, Path(out))
     return advice
@@ -249,14 +245,9 @@ def _write(advice: Advice, run: str | Path, data: Data, out: Path) -> None:
     else:
         save_spaces(run, advice.chosen.candidate.spaces or (), weights)
     advice.plot(out / PLOT_FILE)
-    write_result(
-        out / RESULT_FILE,
-        "advise",
-        metrics=advice.to_dict(),
-        seed=advice.seed,
-        data=None if isinstance(data, ImageSource) else str(data),
-        model=str(run),
-    )
+    spec = None if isinstance(data, ImageSource) else str(data)
+    path, metrics = out / RESULT_FILE, advice.to_dict()
+    write_result(path, "advise", metrics=metrics, seed=advice.seed, data=spec, model=str(run))
 
 
 def _the(own: Comparison) -> str:

@@ -17,39 +17,21 @@ def plot_choice(path: str | Path, choice: Choice, majority: float) -> None:
     candidates = choice.candidates
     figure = Figure(figsize=(_WIDTH, _LINE * len(candidates) + _REST), layout="constrained")
     axes = figure.add_subplot()
+    axes.set_yticks(range(len(candidates)), [one.name for one in candidates])
     for line, one in enumerate(candidates):
         low, high = one.interval
-        color = _CHOSEN if one is choice.chosen else _OTHER
-        axes.errorbar(
-            one.accuracy,
-            line,
-            xerr=[[one.accuracy - low], [high - one.accuracy]],
-            fmt="o",
-            color=color,
-            capsize=3,
-        )
-        note = "the run's own" if one is choice.own else one.outcome
-        axes.annotate(
-            f"use: {note}" if one is choice.chosen else note,
-            (1.01, line),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=9,
-            color=color,
-        )
+        color, note = _OTHER, str(one.outcome) if one is not choice.own else "the run's own"
+        if one is choice.chosen:
+            color, note = _CHOSEN, f"use: {note}"
+            axes.get_yticklabels()[line].set_fontweight("bold")
+        reach = [[one.accuracy - low], [high - one.accuracy]]
+        axes.errorbar(one.accuracy, line, xerr=reach, fmt="o", color=color, capsize=3)
+        right = axes.get_yaxis_transform()
+        axes.text(1.01, line, note, transform=right, va="center", fontsize=9, color=color)
     axes.axvline(choice.own.accuracy, color=_OTHER, linewidth=0.8, linestyle="--")
     axes.axvline(majority, color=_OTHER, linewidth=0.8, linestyle=":")
-    axes.annotate(
-        "majority class",
-        (majority, 1.0),
-        xycoords=("data", "axes fraction"),
-        fontsize=8,
-        ha="center",
-    )
-    axes.set_yticks(range(len(candidates)), [one.name for one in candidates])
-    axes.get_yticklabels()[[one is choice.chosen for one in candidates].index(True)].set_fontweight(
-        "bold"
-    )
+    above = axes.get_xaxis_transform()
+    axes.text(majority, 1.0, "majority class", transform=above, fontsize=8, ha="center")
     axes.invert_yaxis()
     axes.set_xlabel("accuracy in cross-validation, %, with 95 % intervals")
     axes.spines[["top", "right"]].set_visible(False)

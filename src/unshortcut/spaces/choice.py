@@ -144,6 +144,5 @@ def _fewest_spaces(better: Sequence[Comparison]) -> Comparison:
         return bool(behind.mean() <= standard_error(behind))
 
     return min(
-        filter(is_near, better),
-        key=lambda one: (len(one.candidate.spaces or ()), -one.accuracy),
+        filter(is_near, better), key=lambda one: (len(one.candidate.spaces or ()), -one.accuracy)
     )

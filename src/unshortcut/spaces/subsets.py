@@ -49,23 +49,17 @@ def probe_spaces(
         kind, tests, workers, settings: as in `probe`.
     """
     chosen = kind if isinstance(kind, Probe) else PROBES.build({"name": kind, **settings})
-    loaded = as_model(model)
-    spaces = required_spaces(loaded)
+    model = as_model(model)
+    spaces = required_spaces(model)
     wanted = subsets_of(spaces, subsets)
     prepared = prepare_probe(
-        loaded,
-        data,
-        tests=tests,
-        needs_labels=chosen.needs_labels,
-        console=console,
-        workers=workers,
+        model, data, tests=tests, needs_labels=chosen.needs_labels, console=console, workers=workers
     ).cached()
-    return {
-        subset: chosen.measure(
-            _sliced(prepared.extract, spaces, subset), prepared.train, prepared.tests
-        )
-        for subset in wanted
-    }
+    results = {}
+    for subset in wanted:
+        extract = _sliced(prepared.extract, spaces, subset)
+        results[subset] = chosen.measure(extract, prepared.train, prepared.tests)
+    return results
 
 
 def subsets_of(

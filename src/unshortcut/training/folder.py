@@ -1,7 +1,6 @@
 """The run folder and the files in it."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,47 +26,20 @@ A loss that rises at first is normal for a queue of negatives: the queue fills w
 """
 
 
-@dataclass(frozen=True)
 class RunFolder:
     """Paths inside a run folder."""
 
-    path: Path
-
-    @property
-    def recipe(self) -> Path:
-        return self.path / "recipe.yaml"
-
-    @property
-    def metadata(self) -> Path:
-        return self.path / "run.json"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "log.jsonl"
-
-    @property
-    def tensorboard(self) -> Path:
-        return self.path / "tensorboard"
-
-    @property
-    def views(self) -> Path:
-        return self.path / "views.png"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.path / "checkpoint.ckpt"
-
-    @property
-    def skipped(self) -> Path:
-        return self.path / "skipped.jsonl"
-
-    @property
-    def weights(self) -> Path:
-        return self.path / WEIGHTS_FILE
-
-    @property
-    def result(self) -> Path:
-        return self.path / RESULT_FILE
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.recipe = path / "recipe.yaml"
+        self.metadata = path / "run.json"
+        self.log = path / "log.jsonl"
+        self.tensorboard = path / "tensorboard"
+        self.views = path / "views.png"
+        self.checkpoint = path / "checkpoint.ckpt"
+        self.skipped = path / "skipped.jsonl"
+        self.weights = path / WEIGHTS_FILE
+        self.result = path / RESULT_FILE
 
     def check(self, resume: bool) -> bool:
         """Return whether there is a run to resume; False means that one can start here.

@@ -7,7 +7,6 @@ import pytest
 from tests.reproduction.measures.oracles import EVALUATION, knows_color, knows_turn, model_of
 from unshortcut.data.shapes import Shapes
 from unshortcut.reproduction.evaluation import Evaluation
-from unshortcut.reproduction.measures import tasks as module
 from unshortcut.reproduction.measures.tasks import FactorsMeasure
 
 
@@ -18,7 +17,8 @@ from unshortcut.reproduction.measures.tasks import FactorsMeasure
 def test_a_factor_is_told_by_an_encoder_that_knows_it_and_by_no_other(
     knows: object, known: str, unknown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "load_model", lambda run: model_of(knows))  # type: ignore[arg-type]
+    oracle = model_of(knows)  # type: ignore[arg-type]
+    monkeypatch.setattr("unshortcut.models.load.load_model", lambda run: oracle)
     found = FactorsMeasure(seeds=1).compute(Path("nowhere"), EVALUATION)
     assert set(found) == {"rotation", "color", "position"}
     assert found[known] == 100

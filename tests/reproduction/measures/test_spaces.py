@@ -7,7 +7,6 @@ import pytest
 from tests.reproduction.measures.oracles import EVALUATION, knows_color, knows_turn, model_of
 from tests.small import TINY_RECIPE
 from unshortcut.recipes.load import load_recipe, to_yaml
-from unshortcut.reproduction.measures import spaces as module
 from unshortcut.reproduction.measures.spaces import SpacesMeasure, of_subset
 from unshortcut.training.folder import RunFolder
 
@@ -29,7 +28,7 @@ def test_a_task_is_served_by_the_subsets_that_have_its_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oracle = model_of(knows_color, knows_turn, spaces=("color", "rotation"))
-    monkeypatch.setattr(module, "load_spaces", lambda run: oracle)
+    monkeypatch.setattr("unshortcut.spaces.loading.load_spaces", lambda run: oracle)
     found = SpacesMeasure(seeds=1).compute(run_of(LOOC, tmp_path), EVALUATION)
     assert found["color@color"] == found["rotation@rotation"] == 100
     assert found["color@all"] == found["rotation@all"] == 100

@@ -14,7 +14,7 @@ from unshortcut.measurements.confidence.certainty import (
     ConfidenceResult,
     where_all_are_right,
 )
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table, interval
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table
 from unshortcut.measuring.plots import color, error_bars, plain
 from unshortcut.measuring.wording import percent
 
@@ -80,9 +80,9 @@ def _agreed(results: Results) -> Table:
     columns = (
         MODEL,
         Column("Confidence", percent=True),
-        *interval("confidence", percent=True),
+        *Column.interval("confidence", percent=True),
         Column("Entropy", digits=2, tip="in nats"),
-        *interval("entropy", digits=2),
+        *Column.interval("entropy", digits=2),
         Column("At most", digits=2, tip="ln K, the entropy if all classes are equally likely"),
     )
     found = where_all_are_right(results)

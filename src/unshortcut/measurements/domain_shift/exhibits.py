@@ -5,17 +5,7 @@ from dataclasses import astuple
 
 from unshortcut.measurements.domain_shift.accuracy import Count, DomainShiftResult, Shift
 from unshortcut.measuring.estimates import UNKNOWN, Estimate
-from unshortcut.measuring.exhibits import (
-    MODEL,
-    Cell,
-    Column,
-    Exhibit,
-    Note,
-    Pictures,
-    Plot,
-    Table,
-    interval,
-)
+from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, bars, chance_level
 from unshortcut.measuring.wording import some
 
@@ -68,7 +58,7 @@ def _summary(results: Results) -> Table:
         Column("On the data", percent=True, tip="accuracy on the data, over the shared classes"),
         Column("On the shift", percent=True, tip="accuracy on the shift"),
         Column("Lost", percent=True, tip="accuracy on the data minus that on the shift"),
-        *interval("loss", percent=True),
+        *Column.interval("loss", percent=True),
         Column("Images", tip="images of the shift"),
         Column("Classes", tip="classes to choose from"),
     )

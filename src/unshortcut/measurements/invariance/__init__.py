@@ -9,16 +9,7 @@ from unshortcut.measurements.invariance.profiles import InvarianceResult, Profil
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
-from unshortcut.measuring.exhibits import (
-    MODEL,
-    Column,
-    Exhibit,
-    Note,
-    Pictures,
-    Plot,
-    Table,
-    interval,
-)
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, Curve, bars, curves
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
@@ -152,13 +143,13 @@ def _table(results: Results) -> Table:
         Column("Change"),
         Column("Level"),
         Column("Movement", digits=2, tip="1 means as far as another image"),
-        *interval(digits=2),
+        *Column.interval(digits=2),
         Column("Cosine", tip="mean cosine with the features of the unchanged image"),
     ]
     if decided:
         columns += [
             Column("Same decision", percent=True, tip="share of unchanged decisions"),
-            *interval(percent=True),
+            *Column.interval(percent=True),
         ]
     rows = []
     for name, result in results.items():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.measurements.invariance.variations import VARIATIONS, Variation
+from unshortcut.measurements.measurement import ImageSample
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
@@ -50,14 +51,9 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class InvarianceResult:
+class InvarianceResult(ImageSample):
     """The invariance profiles of one model."""
 
-    num_images: int
-    total: int
-    """Number of images available."""
-    size: int
-    """Side of the images in pixels."""
     between: float
     """Mean cosine distance between different images: the unit of movement."""
     profiles: tuple[Profile, ...]

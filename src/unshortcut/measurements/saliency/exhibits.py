@@ -5,16 +5,7 @@ from dataclasses import astuple
 from itertools import zip_longest
 
 from unshortcut.measurements.saliency.maps import Coverages, SaliencyResult, coverages
-from unshortcut.measuring.exhibits import (
-    MODEL,
-    Column,
-    Exhibit,
-    Note,
-    Pictures,
-    Plot,
-    Table,
-    interval,
-)
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.wording import percent
 
@@ -127,11 +118,11 @@ def _by_case(found: Mapping[str, Mapping[str, Coverages]]) -> Table:
         MODEL,
         Column("Images", tip="images whose map is not empty"),
         Column("Area", percent=True, tip="salient share of the image"),
-        *interval(percent=True),
+        *Column.interval(percent=True),
         Column("Edges", percent=True, tip="salient share of the edges"),
-        *interval(percent=True),
+        *Column.interval(percent=True),
         Column("Edges / area", digits=2, tip="1 for a map that ignores edges"),
-        *interval(digits=2),
+        *Column.interval(digits=2),
     )
     rows = [
         (

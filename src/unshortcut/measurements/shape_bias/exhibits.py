@@ -18,7 +18,6 @@ from unshortcut.measuring.exhibits import (
     Pictures,
     Plot,
     Table,
-    interval,
 )
 from unshortcut.measuring.plots import Bars, bars, chance_level, color, error_bars, plain
 from unshortcut.measuring.subjects.class_names import CATEGORIES
@@ -172,7 +171,7 @@ def _overall(results: Results) -> Table:
         (
             MODEL,
             Column("Shape bias", percent=True, tip="shape / (shape + texture)"),
-            *interval("bias", percent=True),
+            *Column.interval("bias", percent=True),
             Column("Coverage", percent=True, tip="(shape + texture) / conflicts"),
             Column("Shape", tip="decisions for the class of the shape"),
             Column("Texture", tip="decisions for the class of the texture"),
@@ -235,7 +234,7 @@ def _classes(results: Results) -> Table:
             Column("Class"),
             MODEL,
             Column("Shape bias", percent=True),
-            *interval("bias", percent=True),
+            *Column.interval("bias", percent=True),
             Column("Coverage", percent=True),
             Column("Shape"),
             Column("Texture"),

@@ -7,16 +7,7 @@ import plotly.graph_objects as go
 
 from unshortcut.measurements.transplant.regions import CELLS
 from unshortcut.measurements.transplant.transplants import DonorClass, TransplantResult
-from unshortcut.measuring.exhibits import (
-    MODEL,
-    Column,
-    Exhibit,
-    Note,
-    Pictures,
-    Plot,
-    Table,
-    interval,
-)
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, bars, plain
 from unshortcut.measuring.wording import percent
 
@@ -153,7 +144,7 @@ def _classes(results: Results) -> Table:
         Column("Class"),
         Column("Patches"),
         Column("Followed", percent=True, tip=_FOLLOWED),
-        *interval(percent=True),
+        *Column.interval(percent=True),
         Column("Any paste", percent=True, tip=_CONTROL),
         Column("Same region, same class", percent=True, tip=_MATES),
         Column("Most frequent position"),

@@ -23,19 +23,13 @@ class KNNProbe(Probe):
     temperature: float = TEMPERATURE
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
-        labels = train.required_labels()
+        fitted = train.values, train.required_labels()
         k = self.k[0]
         if len(self.k) > 1:
-            k, _ = choose_k(train.values, labels, k=self.k, temperature=self.temperature)
+            k, _ = choose_k(*fitted, k=self.k, temperature=self.temperature)
         scores = {}
         for name, test in tests.items():
-            accuracy = knn_accuracy(
-                train.values,
-                labels,
-                test.values,
-                test.required_labels(),
-                k=(k,),
-                temperature=self.temperature,
-            )
+            tested = test.values, test.required_labels()
+            accuracy = knn_accuracy(*fitted, *tested, k=(k,), temperature=self.temperature)
             scores[name] = Score(100 * accuracy[k])
         return ProbeResult(self.name, scores, {"k": k})

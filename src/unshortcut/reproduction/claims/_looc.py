@@ -7,14 +7,25 @@ Claims with equal trainings share them.
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from unshortcut.errors import UsageError, unknown
-from unshortcut.recipes.load import AnyRecipe
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, paper_metrics
+from unshortcut.errors import UsageError
+from unshortcut.reproduction.claim import (
+    Axis,
+    Claim,
+    MeasureColumn,
+    Scale,
+    Variant,
+    choices,
+    paper_metrics,
+)
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.linear_probe import LinearProbeMeasure
 from unshortcut.reproduction.measures.spaces import of_subset
 from unshortcut.reproduction.measures.tasks import FactorsMeasure
+
+if TYPE_CHECKING:
+    from unshortcut.recipes.load import AnyRecipe
 
 MOCO: Mapping[Scale, str] = {"small": "moco-v2-shapes", "paper": "moco-v2-500ep-imagenet100"}
 """The recipe of the row MoCo."""
@@ -30,10 +41,7 @@ ROWS: Mapping[str, str] = {
 }
 """Rows of tables 1, 2 and E.1, and a baseline, with the name of the recipe before the data."""
 _CHANGES: Mapping[str, tuple[str, ...]] = {
-    "moco-no-jitter": (
-        "views.augmentations.color_jitter.p=0",
-        "views.augmentations.grayscale.p=0",
-    ),
+    "moco-no-jitter": ("views.augmentations.color_jitter.p=0", "views.augmentations.grayscale.p=0")
 }
 """Changes that a row makes to its recipe."""
 
@@ -61,7 +69,7 @@ class RecipeComparison(Claim):
     x = "method"
     measures = MEASURES
 
-    def recipe(self, variant: Variant, base: AnyRecipe) -> AnyRecipe:
+    def recipe(self, variant: Variant, base: "AnyRecipe") -> "AnyRecipe":
         row, _, _ = variant.values["method"].partition(":")
         return row_recipe(row, base)
 
@@ -80,16 +88,10 @@ class RecipeComparison(Claim):
 
 def methods(*rows: str) -> Axis:
     """The axis of the rows, or of spaces of rows, to compare."""
-
-    def changes(value: str) -> tuple[str, ...]:
-        if value not in rows:
-            raise unknown("method of this claim", value, rows)
-        return _CHANGES.get(value, ())
-
-    return Axis("method", rows, changes)
+    return choices("method", {row: _CHANGES.get(row, ()) for row in rows})
 
 
-def row_recipe(row: str, base: AnyRecipe) -> str:
+def row_recipe(row: str, base: "AnyRecipe") -> str:
     """The recipe of a row for the same data as `base`, the recipe of the row MoCo."""
     moco = f"{ROWS['moco']}-"
     if not isinstance(base, str) or not base.startswith(moco):

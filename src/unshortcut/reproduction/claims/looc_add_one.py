@@ -13,11 +13,7 @@ class LoocAddOne(RecipeComparison):
     name = "looc-add-one"
     summary = "views that add one augmentation teach less than views that leave one out"
     where = "leave-one-out contrastive learning, table E.1"
-    columns = (
-        TEST,
-        MeasureColumn("rotation", "rotation"),
-        MeasureColumn("color", "color"),
-    )
+    columns = (TEST, MeasureColumn("rotation", "rotation"), MeasureColumn("color", "color"))
     notes = (
         SMALL_NOTE,
         "Add-one does not use the other keys as negatives, because they lack the same augmentation "

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from unshortcut.reproduction.claim import Axis, Scale, Variant
-from unshortcut.reproduction.claims._looc import (
-    COLOR,
-    MEASURES,
-    SMALL_NOTE,
-    TEST,
-    RecipeComparison,
-    methods,
-)
+from unshortcut.reproduction.claims import _looc as looc
 from unshortcut.reproduction.effects import EQUAL, Effect, WonBack, difference, not_worse
 from unshortcut.reproduction.measures.spaces import SpacesMeasure
 
@@ -21,16 +14,16 @@ _INVARIANT = f"{_LOOC}:invariant"
 _SPACE = f"{_LOOC}:color"
 
 
-class LoocColor(RecipeComparison):
+class LoocColor(looc.RecipeComparison):
     """MoCo with and without jitter, and the backbone and spaces of LooC with a space for color."""
 
     name = "looc-color"
     summary = "color jitter removes color from MoCo's features; LooC's color space keeps it"
     where = "leave-one-out contrastive learning, table 2"
-    columns = (COLOR, TEST)
-    measures = (*MEASURES, SpacesMeasure())
+    columns = (looc.COLOR, looc.TEST)
+    measures = (*looc.MEASURES, SpacesMeasure())
     notes = (
-        SMALL_NOTE,
+        looc.SMALL_NOTE,
         "Color is the hue of the object, a label of shapes. The paper has no task that is only "
         "about color; ours stands next to iNat-1k, where it finds color preserved. A space is the "
         "hidden layer of its head, which is wider than the backbone; the invariant space has the "
@@ -39,7 +32,7 @@ class LoocColor(RecipeComparison):
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
         rows = ("moco", "moco-no-jitter", "looc-color")
-        return (methods(*rows, "looc-color:invariant", "looc-color:color"),)
+        return (looc.methods(*rows, "looc-color:invariant", "looc-color:color"),)
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         return [

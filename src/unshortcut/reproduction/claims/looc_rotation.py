@@ -3,13 +3,7 @@
 from collections.abc import Sequence
 
 from unshortcut.reproduction.claim import Axis, Scale, Variant
-from unshortcut.reproduction.claims._looc import (
-    ROTATION,
-    SMALL_NOTE,
-    TEST,
-    RecipeComparison,
-    methods,
-)
+from unshortcut.reproduction.claims import _looc as looc
 from unshortcut.reproduction.effects import EQUAL, Effect, difference, not_worse
 
 _MOCO = "method=moco"
@@ -18,21 +12,21 @@ _SAME = "method=moco-same-rotation"
 _LOOC = "method=looc-rotation"
 
 
-class LoocRotation(RecipeComparison):
+class LoocRotation(looc.RecipeComparison):
     """MoCo without rotation, with it, with the same angle for both views; and LooC."""
 
     name = "looc-rotation"
     summary = "augmenting with rotation costs MoCo its accuracy on rotation; LooC keeps it"
     where = "leave-one-out contrastive learning, table 1"
-    columns = (ROTATION, TEST)
+    columns = (looc.ROTATION, looc.TEST)
     notes = (
-        SMALL_NOTE,
+        looc.SMALL_NOTE,
         "Rotation: which of four multiples of 90 degrees an image was rotated by; chance is 25 %. "
         f"LooC keeps the accuracy of MoCo if the interval lies above -{EQUAL:g} points.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return (methods("moco", "moco-rotation", "moco-same-rotation", "looc-rotation"),)
+        return (looc.methods("moco", "moco-rotation", "moco-same-rotation", "looc-rotation"),)
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         return [

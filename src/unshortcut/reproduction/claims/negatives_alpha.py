@@ -3,16 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
-from unshortcut.reproduction.claims._negatives import (
-    SHAPE_BIAS,
-    SILHOUETTE,
-    SKETCH,
-    STYLIZED,
-    TEST,
-    TEXTURE,
-    NegativesClaim,
-    alphas,
-)
+from unshortcut.reproduction.claims import _negatives as nsn
 from unshortcut.reproduction.effects import Effect, Peak, Sign, difference, slope
 
 _TABLE_1 = {
@@ -32,7 +23,7 @@ _PEAKED = ("sketch", "silhouette", "stylized", "cartoon")
 """Measures that are highest at some alpha above 0."""
 
 
-class NegativesAlpha(NegativesClaim):
+class NegativesAlpha(nsn.NegativesClaim):
     """Trainings with growing alpha, and the cue that their decisions follow."""
 
     name = "negatives-alpha"
@@ -40,14 +31,14 @@ class NegativesAlpha(NegativesClaim):
     where = "non-semantic negatives, figure 6 a to c, table 1"
     x = "alpha"
     columns = (
-        SHAPE_BIAS,
+        nsn.SHAPE_BIAS,
         MeasureColumn("conflict_shape", "conflict, shape"),
         MeasureColumn("conflict_texture", "conflict, texture"),
-        TEXTURE,
-        SKETCH,
-        SILHOUETTE,
-        STYLIZED,
-        TEST,
+        nsn.TEXTURE,
+        nsn.SKETCH,
+        nsn.SILHOUETTE,
+        nsn.STYLIZED,
+        nsn.TEST,
     )
     notes = (
         "The paper prints no numbers for figure 6; ours stand next to those of table 1. In the "
@@ -55,7 +46,7 @@ class NegativesAlpha(NegativesClaim):
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return (alphas(0, 1, 2, 3, 5),)
+        return (nsn.alphas(0, 1, 2, 3, 5),)
 
     def paper_recipe(self, values: Mapping[str, str]) -> str | None:
         return _TABLE_1.get(values["alpha"])

@@ -47,12 +47,8 @@ class NegativesByol(NegativesClaim):
         plain = "regular=0 patch=0"
         found: list[Effect] = []
         for variant in variants:
-            if variant.label == plain:
-                continue
-            ruined = variant.values["regular"] != "0"
-            found.append(
-                difference("test", variant.label, plain, -1, beyond=EQUAL)
-                if ruined
-                else not_worse("test", variant.label, plain)
-            )
+            if variant.values["regular"] != "0":
+                found.append(difference("test", variant.label, plain, -1, beyond=EQUAL))
+            elif variant.label != plain:
+                found.append(not_worse("test", variant.label, plain))
         return found

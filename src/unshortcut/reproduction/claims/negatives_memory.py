@@ -4,14 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from unshortcut.reproduction.claim import Axis, Scale, Variant, setting
-from unshortcut.reproduction.claims._negatives import (
-    ALPHA_NOTE,
-    PATCH_ALPHA,
-    NegativesClaim,
-    alphas,
-    patch_alpha,
-    printed,
-)
+from unshortcut.reproduction.claims import _negatives as nsn
 from unshortcut.reproduction.effects import (
     EQUAL,
     Effect,
@@ -20,6 +13,7 @@ from unshortcut.reproduction.effects import (
     MetricsBySeed,
     PaperMetrics,
     difference,
+    not_worse,
 )
 
 _TABLE_1 = {
@@ -37,7 +31,7 @@ _SIZES: Mapping[Scale, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class _WhereLargeHelps:
-    """A small bank matches a large one, which says little if the large one is no better alone."""
+    """A small bank matches a large one; the verdict notes if the large one alone does not help."""
 
     matches: LinearContrast
     helps: LinearContrast
@@ -57,7 +51,7 @@ class _WhereLargeHelps:
         return replace(found, verdict=found.verdict + idle)
 
 
-class NegativesMemory(NegativesClaim):
+class NegativesMemory(nsn.NegativesClaim):
     """Memory banks of several sizes, with and without patch negatives."""
 
     name = "negatives-memory"
@@ -65,19 +59,18 @@ class NegativesMemory(NegativesClaim):
     where = "non-semantic negatives, figures 4 and 5, table 1"
     x = "queue"
     notes = (
-        ALPHA_NOTE,
+        nsn.ALPHA_NOTE,
         f"A bank matches another if the interval of the difference lies above -{EQUAL:g} points. "
         "The paper prints numbers for two sizes; our difference stands next to that between 8192 "
         "with patch negatives and 16384 without.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return setting("queue", "method.negatives.queue.size", _SIZES[scale]), alphas(
-            0, PATCH_ALPHA[scale]
-        )
+        queues = setting("queue", "method.negatives.queue.size", _SIZES[scale])
+        return queues, nsn.alphas(0, nsn.PATCH_ALPHA[scale])
 
     def paper_recipe(self, values: Mapping[str, str]) -> str | None:
-        return _TABLE_1.get((values["queue"], patch_alpha(values)))
+        return _TABLE_1.get((values["queue"], nsn.patch_alpha(values)))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         sizes = sorted({int(variant.values["queue"]) for variant in variants})
@@ -90,15 +83,10 @@ class NegativesMemory(NegativesClaim):
         if small == large:
             return found
         few, many = with_patches.format(small), without.format(large)
-        theirs = [printed(_TABLE_1[row], "test")["test"] for row in (("8192", "2"), ("16384", "0"))]
+        rows = ("8192", "2"), ("16384", "0")
+        theirs, base = (nsn.printed(_TABLE_1[row], "test")["test"] for row in rows)
         helps = difference("test", many, without.format(small), 1)
-        matches = LinearContrast(
-            f"{few} - {many}",
-            "test",
-            {few: 1.0, many: -1.0},
-            margin=EQUAL,
-            paper=theirs[0] - theirs[1],
-        )
+        matches = replace(not_worse("test", few, many), paper=theirs - base)
         found += [helps, _WhereLargeHelps(matches, helps)]
         shrinks = {
             without.format(large): 1.0,

@@ -2,15 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from unshortcut.errors import unknown
-from unshortcut.reproduction.claim import Axis, Scale, Variant
-from unshortcut.reproduction.claims._negatives import (
-    ALPHA_NOTE,
-    PATCH_ALPHA,
-    NegativesClaim,
-    alphas,
-    patch_alpha,
-)
+from unshortcut.reproduction.claim import Axis, Scale, Variant, choices
+from unshortcut.reproduction.claims import _negatives as nsn
 from unshortcut.reproduction.effects import Effect, WonBack, difference
 
 _TABLES_1_AND_3 = {
@@ -22,10 +15,13 @@ _TABLES_1_AND_3 = {
 """The recipe of a row by jitter and alpha."""
 _SHAPE = ("shape_bias", "sketch", "silhouette")
 """Not in table 3; if color is the shortcut, patch negatives should bring shape back."""
-_CHANGES = {"yes": (), "no": ("views.augmentations.color_jitter.p=0",)}
+_CHANGES: Mapping[str, tuple[str, ...]] = {
+    "yes": (),
+    "no": ("views.augmentations.color_jitter.p=0",),
+}
 
 
-class NegativesNoJitter(NegativesClaim):
+class NegativesNoJitter(nsn.NegativesClaim):
     """With and without color jitter, with and without patch negatives."""
 
     name = "negatives-no-jitter"
@@ -34,15 +30,15 @@ class NegativesNoJitter(NegativesClaim):
     x = "jitter"
     in_paper = ("test",)
     notes = (
-        ALPHA_NOTE,
+        nsn.ALPHA_NOTE,
         "Won back: more than half of what alpha 0 loses without jitter; 80 % in the paper.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return Axis("jitter", tuple(_CHANGES), _jitter), alphas(0, PATCH_ALPHA[scale])
+        return choices("jitter", _CHANGES), nsn.alphas(0, nsn.PATCH_ALPHA[scale])
 
     def paper_recipe(self, values: Mapping[str, str]) -> str | None:
-        return _TABLES_1_AND_3.get((values["jitter"], patch_alpha(values)))
+        return _TABLES_1_AND_3.get((values["jitter"], nsn.patch_alpha(values)))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         full, lost = "jitter=yes alpha=0", "jitter=no alpha=0"
@@ -53,9 +49,3 @@ class NegativesNoJitter(NegativesClaim):
                 found.append(WonBack("test", full, lost, variant.label))
                 found += [difference(cue, variant.label, lost, 1) for cue in _SHAPE]
         return found
-
-
-def _jitter(value: str) -> tuple[str, ...]:
-    if value not in _CHANGES:
-        raise unknown("value of jitter", value, _CHANGES)
-    return _CHANGES[value]

@@ -3,30 +3,24 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from unshortcut.errors import unknown
-from unshortcut.reproduction.claim import Axis, Scale, Variant
-from unshortcut.reproduction.claims._negatives import (
-    PATCH_NOTE,
-    USUAL_PATCH,
-    NegativesClaim,
-    patch_changes,
-)
-from unshortcut.reproduction.effects import Effect, difference
+from unshortcut.reproduction.claim import Axis, Scale, Variant, choices
+from unshortcut.reproduction.claims import _negatives as nsn
+from unshortcut.reproduction.effects import Effect, Sign, difference
 
 _SMALL = "8-28"
-_KEYS = {"none": (), "horizontal": ("flip",), "vertical": ("flip", "vertical_flip"),
-         "rotation": ("flip", "vertical_flip", "rotate")}  # fmt: skip
+_SUFFIXES = ("", "-flip", "-flip-vflip", "-flip-vflip-rotate")
+_KEYS = [f"method.negatives.patch.{key}=true" for key in ("flip", "vertical_flip", "rotate")]
+_FLIPS = ("none", "horizontal", "vertical", "rotation")
 """Cumulative, as in the table: `vertical` flips both ways, `rotation` also rotates."""
-_SUFFIXES = dict(zip(_KEYS, ("", "-flip", "-flip-vflip", "-flip-vflip-rotate"), strict=True))
 _TABLE_6 = {
-    **{(_SMALL, flips): f"moco-v2-patch-8-28{end}-imagenet100" for flips, end in _SUFFIXES.items()},
-    **{(USUAL_PATCH, flips): f"moco-v2-patch{end}-imagenet100" for flips, end in _SUFFIXES.items()},
-    (USUAL_PATCH, "none"): "moco-v2-patch-a2-imagenet100",
-}
+    (size, flips): f"moco-v2-patch{name}{suffix}-imagenet100"
+    for size, name in ((_SMALL, f"-{_SMALL}"), (nsn.USUAL_PATCH, ""))
+    for flips, suffix in zip(_FLIPS, _SUFFIXES, strict=True)
+} | {(nsn.USUAL_PATCH, "none"): "moco-v2-patch-a2-imagenet100"}
 """The recipe of a cell by patch size and flips."""
 
 
-class NegativesPatchFlips(NegativesClaim):
+class NegativesPatchFlips(nsn.NegativesClaim):
     """Small and usual patches with more and more flips and rotations."""
 
     name = "negatives-patch-flips"
@@ -34,32 +28,22 @@ class NegativesPatchFlips(NegativesClaim):
     where = "non-semantic negatives, table 6"
     x = "flips"
     in_paper = ("test",)
-    notes = (
-        PATCH_NOTE,
-        "Each column adds a change to the previous one.",
-    )
+    notes = (nsn.PATCH_NOTE, "Each column adds a change to the previous one.")
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        sizes = Axis("patch", (_SMALL, USUAL_PATCH), partial(patch_changes, scale=scale))
-        return sizes, Axis("flips", tuple(_KEYS), _flips)
+        sizes = Axis("patch", (_SMALL, nsn.USUAL_PATCH), partial(nsn.patch_changes, scale=scale))
+        flips = {name: tuple(_KEYS[:count]) for count, name in enumerate(_FLIPS)}
+        return sizes, choices("flips", flips)
 
     def paper_recipe(self, values: Mapping[str, str]) -> str | None:
         return _TABLE_6.get((values["patch"], values["flips"]))
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
-        return [
-            difference(
-                "test",
-                variant.label,
-                f"patch={variant.values['patch']} flips=none",
-                1 if variant.values["patch"] == _SMALL else -1,
-            )
-            for variant in variants
-            if variant.values["flips"] != "none"
-        ]
-
-
-def _flips(value: str) -> tuple[str, ...]:
-    if value not in _KEYS:
-        raise unknown("value of flips", value, _KEYS)
-    return tuple(f"method.negatives.patch.{key}=true" for key in _KEYS[value])
+        found: list[Effect] = []
+        for variant in variants:
+            size = variant.values["patch"]
+            plain = f"patch={size} flips=none"
+            predicted: Sign = 1 if size == _SMALL else -1
+            if variant.values["flips"] != "none":
+                found.append(difference("test", variant.label, plain, predicted))
+        return found

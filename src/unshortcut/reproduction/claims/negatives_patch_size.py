@@ -5,27 +5,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from unshortcut.reproduction.claim import Axis, Scale, Variant
-from unshortcut.reproduction.claims._negatives import (
-    ALPHA,
-    PATCH_NOTE,
-    USUAL_PATCH,
-    NegativesClaim,
-    patch_bounds,
-    patch_changes,
-)
+from unshortcut.reproduction.claims import _negatives as nsn
 from unshortcut.reproduction.effects import Effect, difference, slope
 
 _NONE = "none"
 _ROWS = {
     _NONE: "moco-v2-imagenet100",
     "8-28": "moco-v2-patch-8-28-imagenet100",
-    USUAL_PATCH: "moco-v2-patch-a2-imagenet100",
+    nsn.USUAL_PATCH: "moco-v2-patch-a2-imagenet100",
 }
 """The recipe of a row of tables 1 and 6 by patch size."""
-_RANGES = ("8-28", "16-28", USUAL_PATCH, "28-72", "28-112", "72-112")
+_RANGES = ("8-28", "16-28", nsn.USUAL_PATCH, "28-72", "28-112", "72-112")
 
 
-class NegativesPatchSize(NegativesClaim):
+class NegativesPatchSize(nsn.NegativesClaim):
     """Several ranges of the patch size, and no patch negatives for comparison."""
 
     name = "negatives-patch-size"
@@ -34,7 +27,7 @@ class NegativesPatchSize(NegativesClaim):
     x = "patch"
     in_paper = ("test", "sketch")
     notes = (
-        PATCH_NOTE,
+        nsn.PATCH_NOTE,
         "The paper prints neither the ranges nor the numbers of figure 11, only two in table 6; "
         "the other ranges are our choice. It finds that both large and small patches cost accuracy "
         "on the validation set, and that larger ones gain more on sketches.",
@@ -48,8 +41,10 @@ class NegativesPatchSize(NegativesClaim):
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         ranges = {v.label: v.values["patch"] for v in variants if v.values["patch"] != _NONE}
-        centers = {label: statistics.fmean(patch_bounds(given)) for label, given in ranges.items()}
-        usual = f"patch={USUAL_PATCH}"
+        centers = {
+            label: statistics.fmean(nsn.patch_bounds(given)) for label, given in ranges.items()
+        }
+        usual = f"patch={nsn.USUAL_PATCH}"
         found: list[Effect] = [
             difference("test", usual, label, 1) for label in ranges if label != usual
         ]
@@ -60,4 +55,4 @@ class NegativesPatchSize(NegativesClaim):
 
 
 def _changes(value: str, scale: Scale) -> tuple[str, ...]:
-    return (f"{ALPHA}=0",) if value == _NONE else patch_changes(value, scale)
+    return (f"{nsn.ALPHA}=0",) if value == _NONE else nsn.patch_changes(value, scale)

@@ -60,21 +60,14 @@ class NegativesSimilarity(NegativesClaim):
         positions = {variant.label: float(variant.values["alpha"]) for variant in variants}
         base = next((label for label, alpha in positions.items() if alpha == 0), None)
         found: list[Effect] = []
-        for column in self.columns:
-            measure = column.measure
-            falls = measure in ("patch", "texture_image", "positive")
-            predicted: Sign | None = -1 if falls else None
+        for measure in (column.measure for column in self.columns):
+            predicted: Sign | None = None
+            if measure in ("patch", "texture_image", "positive"):
+                predicted = -1
             if len(positions) > 2:
                 found.append(slope("slope over alpha", measure, positions, predicted))
-            found += [
-                difference(
-                    measure,
-                    variant.label,
-                    base,
-                    predicted,
-                    paper=_PRINTED_DIFFERENCES.get((variant.values["alpha"], measure)),
-                )
-                for variant in variants
-                if base is not None and variant.label != base
-            ]
+            for variant in variants:
+                printed = _PRINTED_DIFFERENCES.get((variant.values["alpha"], measure))
+                if base is not None and variant.label != base:
+                    found.append(difference(measure, variant.label, base, predicted, paper=printed))
         return found

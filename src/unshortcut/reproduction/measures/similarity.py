@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from unshortcut.measuring.similarities import similarity
-from unshortcut.models.load import load_model
-from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure
-from unshortcut.training.folder import RunFolder
-from unshortcut.training.projection import load_projection
+
+if TYPE_CHECKING:
+    from unshortcut.reproduction.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
@@ -26,14 +24,15 @@ class SimilarityMeasure(Measure):
     images: int = 512
     seed: int = 0
 
-    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
-        return {
-            "data": evaluation.train.fingerprint(),
-            "images": self.images,
-            "seed": self.seed,
-        }
+    def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
+        return {"data": evaluation.train.fingerprint(), "images": self.images, "seed": self.seed}
 
-    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
+        from unshortcut.measuring.similarities import similarity
+        from unshortcut.models.load import load_model
+        from unshortcut.training.folder import RunFolder
+        from unshortcut.training.projection import load_projection
+
         found = similarity(
             {"": load_projection(run), "features_": load_model(run)},
             evaluation.train,

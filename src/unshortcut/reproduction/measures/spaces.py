@@ -3,16 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from unshortcut.methods.looc import LooCSettings
-from unshortcut.recipes.load import load_recipe
-from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.tasks import Task, class_task, factor_tasks, transfer_tasks
-from unshortcut.spaces.loading import load_spaces
-from unshortcut.spaces.subsets import probe_spaces
-from unshortcut.training.folder import RunFolder
+
+if TYPE_CHECKING:
+    from unshortcut.reproduction.evaluation import Evaluation
 
 ALL = "all"
 """Name of the subset that holds all spaces."""
@@ -31,22 +28,20 @@ class SpacesMeasure(Measure):
 
     seeds: int = 3
 
-    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
+    def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
         return {"tasks": [task.dependencies() for task in _tasks(evaluation)], "seeds": self.seeds}
 
-    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
-        if not isinstance(load_recipe(RunFolder(run).recipe).method, LooCSettings):
+    def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
+        from unshortcut.spaces.loading import has_spaces, load_spaces
+        from unshortcut.spaces.subsets import probe_spaces
+
+        if not has_spaces(run):
             return {}
-        model = load_spaces(run)
+        model, console = load_spaces(run), evaluation.console
         metrics: dict[str, float] = {}
         for task in _tasks(evaluation):
             found = probe_spaces(
-                model,
-                task.train,
-                task.kind,
-                tests=task.tests,
-                console=evaluation.console,
-                seeds=self.seeds,
+                model, task.train, task.kind, tests=task.tests, console=console, seeds=self.seeds
             )
             metrics |= {
                 f"{name}{_AT}{subset_name(subset, model.spaces or ())}": score.mean
@@ -71,5 +66,5 @@ def of_subset(metrics: Mapping[str, float], subset: str | None) -> dict[str, flo
     return found
 
 
-def _tasks(evaluation: Evaluation) -> list[Task]:
+def _tasks(evaluation: "Evaluation") -> list[Task]:
     return [class_task(evaluation), *factor_tasks(evaluation), *transfer_tasks(evaluation)]

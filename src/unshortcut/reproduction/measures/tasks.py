@@ -8,14 +8,14 @@ the position of an object.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from unshortcut.data.shapes import Shapes
-from unshortcut.data.source import ImageSource
-from unshortcut.models.load import load_model
-from unshortcut.probes.run import probe
-from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measure import Measure
+
+if TYPE_CHECKING:
+    from unshortcut.data.shapes import Shapes
+    from unshortcut.data.source import ImageSource
+    from unshortcut.reproduction.evaluation import Evaluation
 
 FACTORS = ("color", "position")
 """Labels of `shapes` that are independent of the class."""
@@ -27,8 +27,8 @@ class Task:
 
     kind: str
     """Kind of the probe."""
-    train: ImageSource
-    tests: Mapping[str, ImageSource]
+    train: "ImageSource"
+    tests: Mapping[str, "ImageSource"]
     """By name of the metric."""
 
     def dependencies(self) -> dict[str, Any]:
@@ -37,13 +37,15 @@ class Task:
         return {"kind": self.kind, "train": self.train.fingerprint(), "tests": tests}
 
 
-def class_task(evaluation: Evaluation) -> Task:
+def class_task(evaluation: "Evaluation") -> Task:
     """Predict the class, on every test set."""
     return Task("linear", evaluation.train, evaluation.tests)
 
 
-def factor_tasks(evaluation: Evaluation) -> list[Task]:
+def factor_tasks(evaluation: "Evaluation") -> list[Task]:
     """Predict the `rotation` (LooC, table 1) and, on `shapes`, also `color` and `position`."""
+    from unshortcut.data.shapes import Shapes
+
     train, test = evaluation.train, evaluation.tests["test"]
     rotation = Task("rotation", train, {"rotation": test})
     if not isinstance(train, Shapes) or not isinstance(test, Shapes):
@@ -55,7 +57,7 @@ def factor_tasks(evaluation: Evaluation) -> list[Task]:
     return [rotation, *labeled]
 
 
-def transfer_tasks(evaluation: Evaluation) -> list[Task]:
+def transfer_tasks(evaluation: "Evaluation") -> list[Task]:
     """Predict the classes of each pair of data sets that was given."""
     return [
         Task("linear", train, {name: test}) for name, (train, test) in evaluation.transfers.items()
@@ -75,11 +77,11 @@ class FactorsMeasure(Measure):
 
     seeds: int = 3
 
-    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
+    def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
         tasks = [task.dependencies() for task in factor_tasks(evaluation)]
         return {"tasks": tasks, "seeds": self.seeds}
 
-    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
         return _accuracies(run, factor_tasks(evaluation), evaluation, self.seeds)
 
 
@@ -96,22 +98,25 @@ class TransferMeasure(Measure):
 
     seeds: int = 3
 
-    def dependencies(self, evaluation: Evaluation) -> dict[str, Any]:
+    def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
         pairs = {
             name: [train.fingerprint(), test.fingerprint()]
             for name, (train, test) in evaluation.transfers.items()
         }
         return {"pairs": pairs, "seeds": self.seeds}
 
-    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+    def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
         return _accuracies(run, transfer_tasks(evaluation), evaluation, self.seeds)
 
 
 def _accuracies(
-    run: Path, tasks: list[Task], evaluation: Evaluation, seeds: int
+    run: Path, tasks: list[Task], evaluation: "Evaluation", seeds: int
 ) -> dict[str, float]:
     if not tasks:
         return {}
+    from unshortcut.models.load import load_model
+    from unshortcut.probes.run import probe
+
     metrics: dict[str, float] = {}
     model = load_model(run)
     for task in tasks:
@@ -122,9 +127,9 @@ def _accuracies(
     return metrics
 
 
-def _labeled(source: Shapes, factor: str) -> Shapes:
+def _labeled(source: "Shapes", factor: str) -> "Shapes":
     """The same images with another label."""
-    return Shapes(
+    return type(source)(
         source.split,
         size=source.size,
         count=source.count,

@@ -1,1 +1,1 @@
-"""Transforms that make a view, one per file; a new file is found without registration."""
+"""One file a way of making a view; a file here is found by being here."""
