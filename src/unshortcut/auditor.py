@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,18 +20,16 @@ def _called_with(
     request_type: Callable[P, AuditRequest],
 ) -> Callable[[Callable[[AuditRequest], "Report"]], Callable[P, "Report"]]:
     """Let a function of a request be called with the fields of the request, and document them."""
+    arguments = inspect.cleandoc(request_type.__doc__ or "").partition("Args:\n")[2]
+    signature = inspect.signature(request_type).replace(return_annotation="Report")
 
     def decorate(function: Callable[[AuditRequest], "Report"]) -> Callable[P, "Report"]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> "Report":
             return function(request_type(*args, **kwargs))
 
-        arguments = inspect.cleandoc(request_type.__doc__ or "").partition("Args:\n")[2]
-        documented: Any = call
-        documented.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{arguments}"
-        documented.__signature__ = inspect.signature(request_type).replace(
-            return_annotation="Report"
-        )
+        call.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{arguments}"
+        call.__dict__["__signature__"] = signature
         return call
 
     return decorate

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 Pair = tuple[float, float]
@@ -47,9 +47,7 @@ class Allowed:
     wording: str
     check: Callable[[Any], bool]
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         return core_schema.no_info_wrap_validator_function(self._validate, handler(source))
 
     def _validate(self, value: Any, parse: Callable[[Any], Any]) -> Any:

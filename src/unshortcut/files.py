@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,16 +36,12 @@ def atomic_open(path: str | Path, *, shared: bool = False) -> Iterator[IO[bytes]
 
 def _sync_folder(folder: Path) -> None:
     """Make a rename durable; file systems that cannot sync a folder do not need it."""
-    try:
+    with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:

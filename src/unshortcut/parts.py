@@ -8,19 +8,12 @@ it is a mapping, `{name: color_jitter, hue: 0.1}`; in Python it is the object,
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from types import NoneType
 from typing import Any, TypeVar, dataclass_transform, get_args
 
 import pydantic.dataclasses
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
@@ -31,6 +24,15 @@ from unshortcut.renamed import unknown_key
 T = TypeVar("T")
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+def adapters(config: ConfigDict) -> Callable[[Any], TypeAdapter[Any]]:
+    """A function that gives the validator of a class, which is made once."""
+    # Optional, because pydantic takes no config for a dataclass, only for what contains it.
+    return cache(lambda kind: TypeAdapter(kind | None, config=config))
+
+
+_adapter = adapters(_CONFIG)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, Field))
@@ -58,9 +60,7 @@ class PartOf:
     base: type
     kind: str
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.build,
             serialization=core_schema.plain_serializer_function_ser_schema(part_to_mapping),
@@ -94,16 +94,6 @@ def build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
         return made
     except ValidationError as error:
         raise usage_error(error, kind, where) from None
-
-
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: type) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        # Optional, because pydantic takes no config for a dataclass, only for what contains it.
-        _ADAPTERS[kind] = TypeAdapter(kind | None, config=_CONFIG)  # type: ignore[arg-type]
-    return _ADAPTERS[kind]
 
 
 def usage_error(error: ValidationError, kind: type, where: str) -> UsageError:

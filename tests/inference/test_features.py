@@ -171,7 +171,8 @@ from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import from_module
 
 def features(images):
-    torch.ones(2**24)
+    for _ in range(5):
+        torch.ones(2**24)  # until the heap has its size
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(5):
         torch.ones(2**24)  # 64 MiB: more than glibc keeps by itself

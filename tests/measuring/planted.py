@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
 from unshortcut.data.source import ImageSource
-from unshortcut.measuring.subjects.class_names import Mapped
+from unshortcut.measuring.subjects.class_names import ClassMapping
 from unshortcut.measuring.subjects.classifier import head
 from unshortcut.measuring.subjects.subject import Subject
 
@@ -31,7 +31,7 @@ def deciding(decisions: Sequence[int], classes: int) -> NDArray[np.uint8]:
 
 
 def reader(
-    source: ImageSource, classes: Sequence[str], mapping: Mapped | None = None, **given: Any
+    source: ImageSource, classes: Sequence[str], mapping: ClassMapping | None = None, **given: Any
 ) -> Subject:
     """A model with a head of these classes that reads its logits from the images of a source."""
     shown = arrays(deciding([0], len(classes)), [0], classes)

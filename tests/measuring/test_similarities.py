@@ -173,15 +173,15 @@ def test_the_model_sees_what_training_would_show_it() -> None:
 def test_the_seed_repeats_to_the_bit_whatever_the_batches_and_threads() -> None:
     source = Shapes("train", size=24, count=30)
 
-    def measure(seed: int = 1, batch_size: int = 20, threads: int = 1) -> NDArray[np.float64]:
+    def measure(seed: int = 1, batch_size: int = 20, workers: int = 1) -> NDArray[np.float64]:
         found = pair_similarities(
-            model(pixels), source, count=20, seed=seed, batch_size=batch_size, threads=threads
+            model(pixels), source, count=20, seed=seed, batch_size=batch_size, workers=workers
         )
         return np.stack([found[kind] for kind in KINDS])
 
     first = measure()
     assert first.shape == (4, 20)
-    for again in (measure(), measure(batch_size=3), measure(batch_size=7, threads=3)):
+    for again in (measure(), measure(batch_size=3), measure(batch_size=7, workers=3)):
         np.testing.assert_array_equal(first, again)
     assert not np.isclose(first, measure(seed=2)).any()
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from unshortcut.models.jigsaw import JigsawHead, cut
+from unshortcut.models.heads import JigsawHead, cut
 
 
 def test_pieces_come_row_by_row_image_by_image() -> None:

@@ -1,7 +1,7 @@
 """What was not measured, and why."""
 
 from unshortcut.auditing.findings import Entry
-from unshortcut.report.gaps import Gap, gaps
+from unshortcut.report.comparison import Gap, gaps
 
 NONE, BROKEN = Entry("not applicable", reason="no labels"), Entry("failed", reason="no labels")
 

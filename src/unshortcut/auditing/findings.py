@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from unshortcut.auditing.result_cache import plain_values
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Measurement, Metric
 from unshortcut.measuring.settings import Settings
 
 Status = Literal["done", "failed", "not applicable"]
@@ -21,12 +21,10 @@ class Entry:
     status: Status
     result: Any = None
     """Of the measurement's result type; None unless done."""
-    reason: str = ""
-    """Why there is no result."""
+    reason: str = ""  # why there is no result
     seconds: float = 0.0
     """Time the measurement took when it was made."""
-    cached: bool = False
-    """Whether the result comes from an earlier audit."""
+    cached: bool = False  # whether the result comes from an earlier audit
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,7 @@ class ModelInfo:
 
     classifier: str
     """What classifies the images, e.g. `its own head of 1000 classes`."""
-    size: int
-    """Input size in pixels."""
+    size: int  # input size in pixels
     error: str = ""
     """Why the model could not be audited at all; empty if it could."""
     crop_share: float = 1.0
@@ -50,34 +47,26 @@ class Verdict:
     model: str
     text: str
     """Begins with a verb, to be read after the name of the model, and ends with a full stop."""
-    weight: float
-    """Weight of the most serious finding, 0 to 1."""
+    weight: float  # of the most serious finding, 0 to 1
 
 
 @dataclass(frozen=True)
 class Findings:
     """Everything that an audit found."""
 
-    measurements: Mapping[str, Measurement]
-    """By name, in the order of the page."""
+    measurements: Mapping[str, Measurement]  # by name, in the order of the page
     models: Mapping[str, ModelInfo]
-    entries: Mapping[str, Mapping[str, Entry]]
-    """By measurement, then by model."""
-    data: str
-    """Name of the data set."""
+    entries: Mapping[str, Mapping[str, Entry]]  # by measurement, then by model
+    data: str  # name of the data set
     num_images: int
-    """Number of images to measure on."""
     settings: Settings
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Names of the optional inputs that were given: conflict, shift, hierarchy, mapping."""
     baseline: str | None = None
     """The model that corruption errors are relative to, if one was given."""
-    baseline_added: bool = False
-    """Whether the baseline is not one of the models to audit."""
+    baseline_added: bool = False  # whether it is not one of the models to audit
     warnings: tuple[str, ...] = ()
-    """For example, that some images cannot be read."""
-    command: str = ""
-    """The command that repeats the audit."""
+    command: str = ""  # repeats the audit
 
     def results(self, measurement: str) -> dict[str, Any]:
         """Results by model, where there are any."""
@@ -91,28 +80,22 @@ class Findings:
     def metrics(self, model: str) -> dict[str, Metric]:
         """All metrics of a model, by name."""
         found: dict[str, Metric] = {}
-        for name, one in self.measurements.items():
-            result = self.results(name).get(model)
-            if result is not None:
-                found |= one.metrics(result, self.reference(name))
+        for name, result in self._results_of(model).items():
+            found |= self.measurements[name].metrics(result, self.reference(name))
         return found
 
     def verdict(self, model: str) -> Verdict:
         """The most serious findings on a model, as one sentence."""
         if self.models[model].error:
             return Verdict(model, f"could not be audited: {self.models[model].error}.", 0.0)
-        found: list[Finding] = []
-        for name, one in self.measurements.items():
-            result = self.results(name).get(model)
-            finding = None if result is None else one.finding(result)
-            if finding is not None:
-                found.append(finding)
-        if not any(model in self.results(name) for name in self.measurements):
+        results = self._results_of(model)
+        if not results:
             return Verdict(model, "could not be measured.", 0.0)
+        every = (self.measurements[name].finding(result) for name, result in results.items())
+        found = [finding for finding in every if finding is not None]
         if not found:
-            return Verdict(
-                model, "shows none of the shortcuts that these measurements can detect.", 0.0
-            )
+            text = "shows none of the shortcuts that these measurements can detect."
+            return Verdict(model, text, 0.0)
         serious = sorted(found, key=lambda finding: -finding.weight)[:CLAUSES]
         clauses = [finding.text for finding in found if finding in serious]  # as on the page
         text = clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and {clauses[-1]}"
@@ -130,28 +113,32 @@ class Findings:
             "models": {name: self._model(name) for name in self.models},
         }
 
+    def _results_of(self, model: str) -> dict[str, Any]:
+        """Results of a model by measurement, where there are any."""
+        by_name = {name: self.results(name).get(model) for name in self.measurements}
+        return {name: result for name, result in by_name.items() if result is not None}
+
     def _model(self, name: str) -> dict[str, Any]:
-        entries = {
-            one: self.entries[one][name] for one in self.entries if name in self.entries[one]
-        }
+        entries = {one: own[name] for one, own in self.entries.items() if name in own}
         return {
             **asdict(self.models[name]),
             "verdict": self.verdict(name).text,
-            "metrics": {key: _plain(metric) for key, metric in self.metrics(name).items()},
-            "measurements": {
-                one: {
-                    "status": entry.status,
-                    **({"reason": entry.reason} if entry.reason else {}),
-                    "seconds": round(entry.seconds, 3),
-                    "cached": entry.cached,
-                    **({} if entry.result is None else {"result": plain_values(entry.result)}),
-                }
-                for one, entry in entries.items()
-            },
+            "metrics": {key: _plain_metric(metric) for key, metric in self.metrics(name).items()},
+            "measurements": {one: _plain_entry(entry) for one, entry in entries.items()},
         }
 
 
-def _plain(metric: Metric) -> dict[str, Any]:
+def _plain_entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "status": entry.status,
+        **({"reason": entry.reason} if entry.reason else {}),
+        "seconds": round(entry.seconds, 3),
+        "cached": entry.cached,
+        **({} if entry.result is None else {"result": plain_values(entry.result)}),
+    }
+
+
+def _plain_metric(metric: Metric) -> dict[str, Any]:
     kept = {key: getattr(metric, key) for key in ("value", "low", "high", "note")}
     return {
         key: None if isinstance(value, float) and math.isnan(value) else value

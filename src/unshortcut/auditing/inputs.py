@@ -51,10 +51,7 @@ class AuditImages:
 
 
 def open_images(data: Data, train: Data | None) -> AuditImages:
-    """Open the `test` split, or else `val`, or else all images, and the images to fit on.
-
-    The images to fit on are `train`, or else the labeled `train` split of the data.
-    """
+    """Open the images to measure on and to fit on; `AuditRequest` says which these are."""
     name, where = data_name(data), ""
     if isinstance(data, ImageSource):
         test = data
@@ -87,8 +84,7 @@ class OptionalInputs:
     shifts: Mapping[str, ImageSource]
     hierarchy: Mapping[str, str] | None
     errors: Mapping[Input, str]
-    names: Mapping[str, str]
-    """What the user calls them."""
+    names: Mapping[str, str]  # what the user calls them
 
     def has(self, needed: Input) -> bool:
         return bool(getattr(self, needed))
@@ -126,16 +122,16 @@ def open_optional(request: AuditRequest) -> OptionalInputs:
         else:
             warnings.warn(f"the shift '{name}' is left out: {errors['shifts']}", stacklevel=2)
     missing = [f"{name} (could not be opened)" for name in shifts if name not in opened]
-    names = {
-        "conflict": "" if conflict is None else data_name(conflict),
-        "shift": ", ".join([*opened, *missing]),
-        "hierarchy": "" if hierarchy is None else public_name(str(hierarchy)),
-        "mapping": "" if request.mapping is None else public_name(str(request.mapping)),
+    given: dict[str, Data | None] = {
+        "conflict": conflict,
+        "shift": ", ".join([*opened, *missing]) or None,
+        "hierarchy": hierarchy,
+        "mapping": request.mapping,
     }
     return OptionalInputs(
         None if conflict is None else attempt("conflict", partial(open_conflict, conflict)),
         opened,
         None if hierarchy is None else attempt("hierarchy", partial(read_hierarchy, hierarchy)),
         errors,
-        {key: name for key, name in names.items() if name},
+        {key: data_name(value) for key, value in given.items() if value is not None},
     )

@@ -139,10 +139,8 @@ class Option:
     """An argument of the audit as an option of the command line."""
 
     metavar: str | None = None
-    flag: str | None = None
-    """Defaults to the name of the argument, with hyphens."""
-    type: type = str
-    """Type of the value, where the default is None."""
+    flag: str | None = None  # defaults to the name of the argument, with hyphens
+    type: type = str  # of the value, where the default is None
     choices: tuple[str, ...] = ()
     min: float | None = None
     max: float | None = None

@@ -54,8 +54,7 @@ class RequirementResult:
     requirement: Requirement
     model: str
     met: bool
-    explanation: str
-    """The value of the metric, or why there is none."""
+    explanation: str  # the value of the metric, or why there is none
 
 
 def parse_requirements(texts: Sequence[str], only: Sequence[str] = ()) -> list[Requirement]:

@@ -5,12 +5,14 @@ import warnings
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from unshortcut.files import atomic_open, cache_folder
 from unshortcut.measuring.exhibits import Picture
+from unshortcut.parts import adapters
 
 R = TypeVar("R")
+_adapter = adapters(ConfigDict(ser_json_inf_nan="constants", extra="forbid"))
 
 
 def to_json(result: Any) -> bytes:
@@ -54,17 +56,6 @@ def recall(kind: type[R], key: str) -> tuple[R, float] | None:
 
 def _path(key: str) -> Path:
     return cache_folder() / "audit" / f"{key}.json"
-
-
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: type) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        config = ConfigDict(ser_json_inf_nan="constants", extra="forbid")
-        # Optional, because pydantic takes no config for a dataclass, only for what contains it.
-        _ADAPTERS[kind] = TypeAdapter(kind | None, config=config)  # type: ignore[arg-type]
-    return _ADAPTERS[kind]
 
 
 def _clean(value: Any) -> Any:

@@ -4,7 +4,9 @@ Results are cached by what they depend on. A measurement that fails or does not 
 and the others go on.
 """
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +15,6 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.markup import escape
 
-from unshortcut.auditing.console_log import AuditLog
 from unshortcut.auditing.entries import measure, reason_of
 from unshortcut.auditing.findings import Entry, Findings, ModelInfo
 from unshortcut.auditing.inputs import open_images, open_optional
@@ -23,9 +24,8 @@ from unshortcut.errors import RunError, UnshortcutError, UsageError
 from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_files import read_mapping
-from unshortcut.measuring.subjects.models import by_name
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.models.load import LoadedModel
+from unshortcut.models.load import LoadedModel, models_by_name
 from unshortcut.result import public_text
 
 T = TypeVar("T")
@@ -34,10 +34,10 @@ T = TypeVar("T")
 def run_audit(request: AuditRequest) -> Findings:
     """Make the measurements that a request asks for."""
     chosen = measurements([request.only] if isinstance(request.only, str) else request.only)
-    models = _named(request.models)
+    models = models_by_name(request.models)
     if not models:
         raise UsageError("an audit needs at least one model")
-    log = AuditLog(request.console or Console(stderr=True))
+    log = _AuditLog(request.console or Console(stderr=True))
     requested = len(models)
     baseline = None if request.baseline is None else _add_baseline(models, request.baseline)
     images = open_images(request.data, request.train)
@@ -57,13 +57,10 @@ def run_audit(request: AuditRequest) -> Findings:
     entries: dict[str, dict[str, Entry]] = {name: {} for name in chosen}
     errors: list[UnshortcutError] = []
     for name in models:
-        subject: Subject | UnshortcutError
-        model = loaded.pop(name)
-        if isinstance(model, UnshortcutError):
-            subject = model
-        else:
+        subject: Subject | UnshortcutError | LoadedModel = loaded.pop(name)
+        if isinstance(subject, LoadedModel):
             with log.warnings():
-                subject = _attempt(partial(factory.make, name, model))
+                subject = _attempt(partial(factory.make, name, subject))
         if isinstance(subject, UnshortcutError):
             errors.append(subject)
             info[name] = ModelInfo("", 0, error=public_text(str(subject)))
@@ -95,19 +92,12 @@ def run_audit(request: AuditRequest) -> Findings:
     )
 
 
-def _named(models: Any) -> dict[str, Any]:
-    """Models by the names that the user gave them, or else by their own."""
-    if isinstance(models, Mapping):
-        return dict(models)
-    return by_name(models if isinstance(models, list | tuple) else [models])
-
-
 def _add_baseline(models: dict[str, Any], baseline: Any) -> str:
     """The name of the baseline, which is added to the models unless it is one of them."""
     for name, model in models.items():
         if model is baseline or (isinstance(baseline, str | Path) and model == baseline):
             return name
-    (name,) = by_name([baseline])
+    (name,) = models_by_name([baseline])
     while name in models:
         name = f"{name} (baseline)"
     models[name] = baseline
@@ -125,8 +115,41 @@ def _attempt(action: Callable[[], T]) -> T | UnshortcutError:
 
 
 def _model_info(subject: Subject) -> ModelInfo:
-    classifier = "nothing: the model has no head, and the data have no labels"
-    if subject.classifier is not None:
-        classifier = subject.classifier.description
-    preprocessing = subject.model.preprocessing
-    return ModelInfo(classifier, preprocessing.size, crop_share=preprocessing.crop_share)
+    shown, classifier = subject.model.preprocessing, subject.classifier
+    missing = "nothing: the model has no head, and the data have no labels"
+    description = classifier.description if classifier else missing
+    return ModelInfo(description, shown.size, crop_share=shown.crop_share)
+
+
+class _AuditLog:
+    """Prints progress to a console and collects warnings."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.collected: list[str] = []
+
+    def print(self, text: str) -> None:
+        self.console.print(text, highlight=False)
+
+    def entry(self, title: str, entry: Entry) -> None:
+        """Print how a measurement ended; a terminal has shown a progress bar if it was made."""
+        if entry.status != "done":
+            color = "red" if entry.status == "failed" else "yellow"
+            self.print(f"  {title}: [{color}]{entry.status}[/]: {escape(entry.reason)}")
+        elif entry.cached:
+            self.print(f"  {title}: cached")
+        elif not self.console.is_terminal:
+            self.print(f"  {title}: {entry.seconds:.1f} s")
+
+    @contextmanager
+    def warnings(self) -> Iterator[None]:
+        """Collect the warnings of this package, each once; those of libraries are dropped."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for one in caught:
+            text = public_text(str(one.message))
+            ours = Path(one.filename).is_relative_to(Path(__file__).parents[1])
+            if ours and issubclass(one.category, UserWarning) and text not in self.collected:
+                self.collected.append(text)
+                self.print(f"  [yellow]warning[/]: {escape(text)}")

@@ -12,11 +12,16 @@ from unshortcut.auditing.request import AuditRequest
 from unshortcut.data.source import Subset
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import compute_features
-from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_files import read_class_names
-from unshortcut.measuring.subjects.class_names import Mapped
-from unshortcut.measuring.subjects.classifier import Classifier, Kind, fit_classifier, head, run
+from unshortcut.measuring.subjects.class_names import ClassMapping
+from unshortcut.measuring.subjects.classifier import (
+    Classifier,
+    ClassifierKind,
+    fit_classifier,
+    head,
+    run,
+)
 from unshortcut.measuring.subjects.images import stratified
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, from_object, load_model, with_classes
@@ -41,9 +46,7 @@ def load(name: str, model: Any, request: AuditRequest) -> LoadedModel:
         classes = read_class_names(classes)
     if isinstance(model, str | Path):
         return load_model(model, size=size, mean=mean, std=std, crop=crop, classes=classes)
-    stated = {"size": size, "mean": mean, "std": std, "crop_share": crop}
-    known = {key: value for key, value in stated.items() if value is not None}
-    loaded = from_object(model, name, **known)
+    loaded = from_object(model, name, size=size, mean=mean, std=std, crop_share=crop)
     return loaded if classes is None else with_classes(loaded, classes)
 
 
@@ -53,9 +56,8 @@ class SubjectFactory:
 
     images: AuditImages
     inputs: OptionalInputs
-    kind: Kind | None
-    """The requested classifier, if any."""
-    mapping: Mapped | None
+    kind: ClassifierKind | None  # the requested classifier, if any
+    mapping: ClassMapping | None
     settings: Settings
     workers: int | None
     console: Console
@@ -65,15 +67,12 @@ class SubjectFactory:
         classes = self.images.test.classes
         if self.kind is not None:
             return self.kind != "head"
-        if model.logits is None or classes is None:
+        if model.logits is None or not classes:
             return True
         try:
-            covered = len(self._head(model).over(classes).names)
-        except NotApplicable:
-            return True
+            return self._head(model).count_known(classes) < _COVERED * len(classes)
         except Exception:
             return False  # the error is reported when the subject is made
-        return covered < _COVERED * len(classes)
 
     def make(self, name: str, model: LoadedModel) -> Subject:
         """A model with images and a classifier, after a first batch that shows that it works."""
@@ -112,5 +111,5 @@ class SubjectFactory:
             features = compute_features(
                 model, source, workers=self.workers, on_progress=on_progress
             )
-        kind: Kind = "knn" if self.kind == "knn" else "linear"
+        kind: ClassifierKind = "knn" if self.kind == "knn" else "linear"
         return fit_classifier(kind, features, source, name, self.mapping, self.settings.aggregate)

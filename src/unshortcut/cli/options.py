@@ -55,7 +55,7 @@ _WORKERS = (
 WorkersOption = Annotated[int | None, typer.Option("--workers", min=0, help=_WORKERS)]
 
 
-class Preprocessing(TypedDict):
+class PreprocessingOptions(TypedDict):
     """How the input of a model is prepared, as `load_model` takes it."""
 
     size: int | None
@@ -63,7 +63,7 @@ class Preprocessing(TypedDict):
     std: tuple[float, float, float] | None
 
 
-def preprocessing(size: int | None, mean: str | None, std: str | None) -> Preprocessing:
+def preprocessing(size: int | None, mean: str | None, std: str | None) -> PreprocessingOptions:
     """Parse the options of the same names."""
     return {"size": size, "mean": _color(mean, "--mean"), "std": _color(std, "--std")}
 

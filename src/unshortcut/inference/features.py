@@ -21,6 +21,9 @@ from unshortcut.inference.preprocessing import stack
 from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.progress import OnProgress
 
+Computed = tuple[NDArray[np.float32], NDArray[np.int64]]
+"""Features (N, D) and positions of the images in the source (N,)."""
+
 _VERSION = 3  # raised when the same inputs would give other files
 _MIN_BATCH, _MAX_BATCH, _BATCH_PIXELS = 64, 256, 64 * 224 * 224
 
@@ -29,17 +32,13 @@ _MIN_BATCH, _MAX_BATCH, _BATCH_PIXELS = 64, 256, 64 * 224 * 224
 class Features:
     """Features of the readable images of a data set, with labels if it has any."""
 
-    values: NDArray[np.float32]
-    """(N, D)."""
-    labels: NDArray[np.int64] | None
-    """(N,)."""
+    values: NDArray[np.float32]  # (N, D)
+    labels: NDArray[np.int64] | None  # (N,)
     classes: tuple[str, ...] | None
-    indices: NDArray[np.int64]
-    """(N,) positions of the images in the source."""
+    indices: NDArray[np.int64]  # (N,), positions of the images in the source
     identities: tuple[str, ...] | None = None
     """Names of the images, such as their paths in the data set; given by `embed`."""
-    unreadable: tuple[Failure, ...] = ()
-    """Images that were left out, with the reasons."""
+    unreadable: tuple[Failure, ...] = ()  # images that were left out, with the reasons
 
     def required_labels(self) -> NDArray[np.int64]:
         """The labels, or a `UsageError`."""
@@ -76,7 +75,7 @@ def compute_features(
         known = _compute(model, source, unreadable, workers, on_progress)
         if path is not None:
             try:
-                _write(path, *known, unreadable)
+                _write(path, known, unreadable)
             except OSError as error:
                 warnings.warn(f"the features could not be cached: {error}", stacklevel=2)
     elif on_progress:
@@ -106,7 +105,7 @@ def _compute(
     unreadable: Unreadable,
     workers: int | None,
     on_progress: OnProgress | None,
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+) -> Computed:
     parts: list[Tensor] = []
     kept: list[int] = []
     for positions, images in read_batches(
@@ -128,9 +127,7 @@ def _key(model: FeatureModel, source: ImageSource) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(
-    path: Path, source: ImageSource, unreadable: Unreadable
-) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+def _read(path: Path, source: ImageSource, unreadable: Unreadable) -> Computed | None:
     try:
         with np.load(path, allow_pickle=False) as stored:
             values, indices = stored["values"], stored["indices"]
@@ -143,16 +140,14 @@ def _read(
     return values, indices
 
 
-def _write(
-    path: Path, values: NDArray[np.float32], indices: NDArray[np.int64], unreadable: Unreadable
-) -> None:
+def _write(path: Path, computed: Computed, unreadable: Unreadable) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     failures = unreadable.failures
     with atomic_open(path, shared=True) as file:
         np.savez(
             file,
-            values=values,
-            indices=indices,
+            values=computed[0],
+            indices=computed[1],
             unreadable=np.array(list(failures), dtype=np.int64),
             reasons=np.array([failure.reason for failure in failures.values()], dtype=np.str_),
         )

@@ -29,15 +29,18 @@ class FeatureModel(Protocol):
 
 
 def run_model(model: FeatureModel, images: Tensor, function: Callable[[Tensor], T]) -> T:
-    """Apply a function of a model to uint8 images (N, 3, H, W), which are normalized for it."""
+    """Apply a function of a model to images (N, 3, H, W): uint8, or floats that are normalized."""
     if model.device.type == "cpu":
         keep_freed_memory()
+    batch = images.to(model.device)
     with torch.inference_mode():
-        return function(normalize(images.to(model.device), model.preprocessing))
+        if batch.is_floating_point():
+            return function(batch)
+        return function(normalize(batch, model.preprocessing))
 
 
 def run_features(model: FeatureModel, images: Tensor) -> Tensor:
-    """Features (N, D) of uint8 images (N, 3, H, W), on the CPU."""
+    """Features (N, D) of images (N, 3, H, W), on the CPU."""
     features = run_model(model, images, model.features)
     return checked(features, len(images), model.name, "features").flatten(1).cpu()
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 from numba import njit
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
@@ -39,7 +40,8 @@ def normalize(images: Tensor, preprocessing: Preprocessing) -> Tensor:
     The result is float32 and channels last in memory, which most networks run fastest on.
     """
     if images.device.type != "cpu":
-        mean, std = _constants(preprocessing, images.device)
+        constants = torch.tensor([preprocessing.mean, preprocessing.std], device=images.device)
+        mean, std = constants.view(2, 1, 3, 1, 1)
         return (images.float() / 255 - mean) / std
     # A pixel has 256 values, so a table gives the same bits as the formula in a quarter of the
     # time: it reads a byte and writes a float once.
@@ -55,16 +57,8 @@ def stack(images: list[ImageArray]) -> Tensor:
     return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2)
 
 
-def _constants(preprocessing: Preprocessing, device: torch.device) -> tuple[Tensor, Tensor]:
-    mean = torch.tensor(preprocessing.mean, device=device).view(1, 3, 1, 1)
-    std = torch.tensor(preprocessing.std, device=device).view(1, 3, 1, 1)
-    return mean, std
-
-
 @lru_cache(maxsize=16)
-def _table(
-    mean: tuple[float, float, float], std: tuple[float, float, float]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def _table(mean: tuple[float, ...], std: tuple[float, ...]) -> NDArray[np.float32]:
     """(3, 256): the normalized value of each level in each channel."""
     levels = torch.arange(256).float()
     table = (levels / 255 - torch.tensor(mean).view(3, 1)) / torch.tensor(std).view(3, 1)

@@ -5,7 +5,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
 from unshortcut.data.failures import Failure
 from unshortcut.data.source import BadImageError
@@ -26,8 +26,7 @@ class Unreadable:
             raise UsageError(f"max_unreadable must be between 0 and 1, not {max_share}")
         self.total = total
         self.max_share = max_share
-        self.failures: dict[int, Failure] = {}
-        """By position, in the order in which they were found."""
+        self.failures: dict[int, Failure] = {}  # by position, in the order of their discovery
 
     def add(self, position: int, failure: Failure) -> None:
         """Record an image; a `UsageError` as soon as there are more than allowed."""
@@ -51,23 +50,18 @@ class Unreadable:
         )
 
 
-class ReadBatch(NamedTuple, Generic[T]):
-    """The readable ones among consecutive images."""
-
-    positions: list[int]
-    images: list[T]
-
-
 def read_batches(
     read: Callable[[int], T],
     identity: Callable[[int], str],
     unreadable: Unreadable,
     *,
-    batch_size: int,
+    batch_size: int = 64,
     workers: int | None = None,
     on_progress: OnProgress | None = None,
-) -> Iterator[ReadBatch[T]]:
+) -> Iterator[tuple[list[int], list[T]]]:
     """Read images 0 to `unreadable.total` in order, the next batches while one is in use.
+
+    Yields the positions and the images of each batch, without those that cannot be read.
 
     Args:
         read: reads the image at a position, in any thread; raises `BadImageError`.
@@ -78,20 +72,17 @@ def read_batches(
         on_progress: called with (images done, images in all) after each batch.
     """
     total = unreadable.total
-    starts = range(0, total, batch_size)
-    results = _read_ahead(
-        read, [range(start, min(start + batch_size, total)) for start in starts], workers
-    )
-    for positions, found in results:
-        batch = ReadBatch[T]([], [])
+    every = range(total)
+    batches = [every[start : start + batch_size] for start in range(0, total, batch_size)]
+    for positions, found in _read_ahead(read, batches, workers):
+        images: dict[int, T] = {}
         for position, image in zip(positions, found, strict=True):
             if isinstance(image, BadImageError):
                 unreadable.add(position, Failure(identity(position), str(image)))
             else:
-                batch.positions.append(position)
-                batch.images.append(image)
-        if batch.images:
-            yield batch
+                images[position] = image
+        if images:
+            yield list(images), list(images.values())
         if on_progress:
             on_progress(positions.stop, total)
     unreadable.report()

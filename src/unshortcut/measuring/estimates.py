@@ -41,10 +41,7 @@ class Estimate:
         return cls.mean(shares, seed=seed).never_certain(len(shares))
 
     def never_certain(self, n: int) -> "Estimate":
-        """A share of n observations, with Wilson's interval if all resamples were equal.
-
-        Equal values have equal resamples, but that does not make their mean certain.
-        """
+        """Use Wilson's interval for a share of n equal values, which is not certain either."""
         if self.low < self.high or not 0 <= self.value <= 1:
             return self
         return Estimate(self.value, *wilson(self.value * n, n))

@@ -31,14 +31,12 @@ class Plot:
 class Column:
     """A column of a table."""
 
-    title: str
-    """Starts with a capital letter."""
+    title: str  # starts with a capital letter
     percent: bool = False
     """Whether numbers are shares from 0 to 1, shown as percentages."""
     digits: int | None = None
     """Decimal places; by default 1 for percentages, 3 for other fractions, none for integers."""
-    tip: str = ""
-    """Explanation shown when the pointer hovers over the title."""
+    tip: str = ""  # shown when the pointer hovers over the title
 
     @staticmethod
     def interval(
@@ -72,11 +70,9 @@ class Table:
 class Picture:
     """An image with a caption."""
 
-    source: str
-    """A data URL."""
+    source: str  # a data URL
     caption: str = ""
-    mark: str = ""
-    """`good` or `bad` gives it a frame that says so; empty for no frame."""
+    mark: str = ""  # `good` or `bad` gives it a frame that says so
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
 from unshortcut.measuring.exhibits import Picture, Pictures, picture
 from unshortcut.measuring.neighbor_sheet import QueryNeighbors, draw_sheet, neighbor_pictures
-from unshortcut.measuring.subjects.models import by_name
 from unshortcut.measuring.wording import percent
-from unshortcut.models.load import LoadedModel, ModelLike, load_model
+from unshortcut.models.load import LoadedModel, ModelLike, load_model, models_by_name
 from unshortcut.probes.prepare import Data, features_of
 from unshortcut.randomness import generator
 from unshortcut.spaces.subsets import select_spaces
@@ -41,10 +40,8 @@ _LETTER = 8
 class ModelNeighbors:
     """The neighbors of some queries according to one model, the nearest first."""
 
-    indices: Indices
-    """(Q, K) indices in the data that was searched."""
-    similarities: NDArray[np.float64]
-    """(Q, K) cosines."""
+    indices: Indices  # (Q, K), in the data that was searched
+    similarities: NDArray[np.float64]  # (Q, K), cosines
     same_class: NDArray[np.bool_] | None
     """(Q, K): whether the neighbor has the class of the query; None without labels."""
 
@@ -58,18 +55,15 @@ class ModelNeighbors:
 class NeighborComparison:
     """The neighbors of the same queries according to several models."""
 
-    source: ImageSource
-    """The data of the queries."""
-    searched: ImageSource
-    """The data of the neighbors."""
-    queries: Indices
-    """(Q,) indices in `source`."""
+    source: ImageSource  # of the queries
+    searched: ImageSource  # of the neighbors
+    queries: Indices  # (Q,), in `source`
     models: dict[str, ModelNeighbors]
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, for JSON."""
         return {
-            "queries": [self.source.identity(int(query)) for query in self.queries],
+            "queries": [self.source.identity(query) for query in self.queries.tolist()],
             "models": {name: self._plain(found) for name, found in self.models.items()},
         }
 
@@ -93,33 +87,27 @@ class NeighborComparison:
         return draw_sheet(self.pictures(side=side), titles, side)
 
     def _rows(self, found: ModelNeighbors, side: int) -> list[QueryNeighbors]:
-        def neighbor(row: int, rank: int) -> Picture:
-            mark = ""
-            if found.same_class is not None:
-                mark = "good" if found.same_class[row, rank] else "bad"
-            return _picture(self.searched, int(found.indices[row, rank]), side, mark)
-
-        return [
-            QueryNeighbors(
-                self.source.identity(int(query)),
-                _picture(self.source, int(query), side),
-                tuple(neighbor(row, rank) for rank in range(found.indices.shape[1])),
-            )
-            for row, query in enumerate(self.queries)
-        ]
+        marks = np.full(found.indices.shape, "")
+        if found.same_class is not None:
+            marks = np.where(found.same_class, "good", "bad")
+        rows = []
+        for query, *own in zip(self.queries.tolist(), found.indices, marks, strict=True):
+            near = zip(*own, strict=True)
+            pictures = tuple(_picture(self.searched, int(i), side, str(mark)) for i, mark in near)
+            shown = _picture(self.source, query, side)
+            rows.append(QueryNeighbors(self.source.identity(query), shown, pictures))
+        return rows
 
     def _plain(self, found: ModelNeighbors) -> dict[str, Any]:
-        rows = [[self.searched.identity(int(index)) for index in row] for row in found.indices]
-        return {
-            "same_class": found.agreement,
-            "neighbors": [
-                [
-                    {"image": identity, "similarity": similarity}
-                    for identity, similarity in zip(row, similarities, strict=True)
-                ]
-                for row, similarities in zip(rows, found.similarities.tolist(), strict=True)
-            ],
-        }
+        rows = zip(found.indices.tolist(), found.similarities.tolist(), strict=True)
+        neighbors = [
+            [
+                {"image": self.searched.identity(index), "similarity": similarity}
+                for index, similarity in zip(*row, strict=True)
+            ]
+            for row in rows
+        ]
+        return {"same_class": found.agreement, "neighbors": neighbors}
 
 
 def neighbors(
@@ -149,7 +137,7 @@ def neighbors(
         spaces: use only these spaces, in those of the models that have any.
         size, mean, std: preprocessing of models that are not runs and have no model card.
     """
-    given = dict(models) if isinstance(models, Mapping) else by_name(models)
+    given = models_by_name(models)
     if not given:
         raise UsageError("neighbors needs at least one model")
     stated = {"size": size, "mean": mean, "std": std}
@@ -242,9 +230,8 @@ def _chosen(
 
 def _identity(given: str, known: Sequence[str]) -> str:
     """The identity that equals the given name or ends in it."""
-    found = [one for one in known if one == given] or [
-        one for one in known if one.endswith(f"/{given}")
-    ]
+    found = [one for one in known if f"/{one}".endswith(f"/{given}")]
+    found = [given] if given in found else found
     if len(found) > 1:
         raise UsageError(f"'{given}' can be {found[0]} or {found[1]}: give more of its path")
     if not found:

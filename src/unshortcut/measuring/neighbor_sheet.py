@@ -39,9 +39,8 @@ def neighbor_pictures(models: Mapping[str, Sequence[QueryNeighbors]]) -> Picture
         for name, own in models.items()
         for rank, _ in enumerate(own[0].neighbors if own else (), start=1)
     ]
-    marked = any(one.mark for _, row in rows for one in row)
     caption = "The nearest neighbor comes first."
-    if marked:
+    if any(one.mark for _, row in rows for one in row):
         caption += " The frame shows whether it has the class of the query."
     return Pictures("Nearest neighbors", rows, ("query", *titles), caption)
 
@@ -49,9 +48,7 @@ def neighbor_pictures(models: Mapping[str, Sequence[QueryNeighbors]]) -> Picture
 def draw_sheet(shown: Pictures, titles: Sequence[str], side: int) -> PillowImage.Image:
     """Rows of pictures as one image, each row with the caption of its first picture at its left.
 
-    Args:
-        titles: titles of the columns; one may extend over empty ones to its right.
-        side: side of a picture in pixels.
+    A title of a column may extend over empty ones to its right.
     """
     rows = [[_framed(picture_pixels(one), one.mark) for one in row] for _, row in shown.rows]
     captions = [row[0].caption for _, row in shown.rows]
@@ -61,9 +58,7 @@ def draw_sheet(shown: Pictures, titles: Sequence[str], side: int) -> PillowImage
 def _framed(image: ImageArray, mark: str) -> ImageArray:
     if mark not in FRAMES:
         return image
-    height, width, _ = image.shape
-    thick = max(1, round(_FRAME * max(height, width)))
-    framed = np.empty((height + 2 * thick, width + 2 * thick, 3), np.uint8)
-    framed[:] = FRAMES[mark]
+    thick = max(1, round(_FRAME * max(image.shape)))
+    framed = np.full(np.add(image.shape, (2 * thick, 2 * thick, 0)), FRAMES[mark], np.uint8)
     framed[thick:-thick, thick:-thick] = image
     return framed

@@ -29,8 +29,7 @@ class Distribution:
     mean: float
     std: float
     n: int
-    histogram: tuple[int, ...]
-    """Number of pairs in each bin of `EDGES`."""
+    histogram: tuple[int, ...]  # number of pairs in each bin of `EDGES`
 
     @classmethod
     def of(cls, cosines: NDArray[np.float64]) -> "Distribution":
@@ -41,11 +40,7 @@ class Distribution:
 
 
 def cosine_histograms(models: Mapping[str, Mapping[str, Distribution]]) -> dict[str, Any]:
-    """A Plotly figure with one panel per kind of pair, in which the models' histograms overlap.
-
-    Args:
-        models: distributions by model and kind of pair. Kinds that a model lacks are left out.
-    """
+    """A Plotly figure with the models' histograms, one panel per kind of pair that all have."""
     kinds = [kind for kind in KINDS if all(kind in own for own in models.values())]
     figure = make_subplots(
         rows=len(kinds),

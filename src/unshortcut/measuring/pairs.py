@@ -63,8 +63,7 @@ class Sampling:
     count: int
     seed: int
     batch_size: int = 64
-    threads: int | None = None
-    """Number of threads that make views; None for one per core."""
+    workers: int | None = None  # threads that make views; None for one per core
 
     def __post_init__(self) -> None:
         for key, value, least in (("count", self.count, 2), ("batch_size", self.batch_size, 1)):
@@ -89,7 +88,7 @@ class Sampling:
             lambda position: self.source.identity(int(order[position])),
             Unreadable(len(order)),
             batch_size=self.batch_size,
-            workers=self.threads,
+            workers=self.workers,
             on_progress=on_progress,
         ):
             yield {name: stack([views[name] for views in images]) for name in images[0]}

@@ -1,8 +1,7 @@
 """Plotly figures of an audit: curves and bars with intervals, one color per model.
 
-The page chooses all colors: those of text, axes and background because it has a light and a dark
-theme, and those of the models because a model keeps its color in every plot, even if a measurement
-of another model has failed.
+The page chooses all colors: it has a light and a dark theme, and a model keeps its color in every
+plot, even if a measurement of another model has failed.
 """
 
 import hashlib
@@ -25,10 +24,7 @@ Numbers = Sequence[float]
 
 
 def color(model: str) -> str:
-    """A placeholder for the color of a model, which the page replaces.
-
-    It is a valid color itself, for a figure that is shown alone.
-    """
+    """A placeholder for the color of a model, which the page replaces; itself a valid color."""
     return f"#{hashlib.sha256(model.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
 
@@ -51,10 +47,8 @@ class Curve:
     y: Numbers
     low: Numbers | None = None
     high: Numbers | None = None
-    dash: str | None = None
-    """Plotly's line style, which tells lines of the same model apart."""
-    model: str | None = None
-    """The model that gives the line its color; by default the line's own name."""
+    dash: str | None = None  # Plotly's line style, which tells lines of the same model apart
+    model: str | None = None  # gives the line its color; by default the line's own name
 
     @classmethod
     def of(
@@ -95,7 +89,6 @@ def curves(
             mode="lines+markers",
             line={"color": own, "dash": line.dash},
             error_y=error_bars(line.y, line.low, line.high, own),
-            hovertemplate=f"%{{x}}: {_number_format(percent)}",
         )
     figure.update_layout(xaxis_title=x_title)
     if x_shares:
@@ -141,7 +134,6 @@ def bars(
             name=name,
             marker={"color": color(name)},
             error_y=error_bars(one.y, one.low, one.high),
-            hovertemplate=f"%{{x}}: {_number_format(percent)}",
         )
     figure.update_layout(barmode="group")
     figure.update_xaxes(type="category")
@@ -154,15 +146,15 @@ def error_bars(
     """Intervals in Plotly's form; None if there are none."""
     if low is None or high is None:
         return None
-    shown: dict[str, Any] = {
+    return {
         "type": "data",
         "symmetric": False,
         "array": [top - value for top, value in zip(high, values, strict=True)],
         "arrayminus": [value - bottom for bottom, value in zip(low, values, strict=True)],
         "thickness": 1,
         "width": 3,
+        "color": color,
     }
-    return shown if color is None else {**shown, "color": color}
 
 
 def plain(figure: go.Figure) -> dict[str, Any]:
@@ -185,6 +177,7 @@ def write_html(path: str | Path, figure: dict[str, Any], models: Iterable[str], 
 def _finished(
     figure: go.Figure, y_title: str, percent: bool, levels: Mapping[str, float] | None
 ) -> dict[str, Any]:
+    figure.update_traces(hovertemplate="%{x}: %{y:.1%}" if percent else "%{x}: %{y:.3f}")
     for name, level in (levels or {}).items():
         figure.add_hline(y=level, line={"dash": "dot", "width": 1}, annotation={"text": name})
     figure.update_layout(yaxis_title=y_title)
@@ -199,7 +192,3 @@ def _ends(estimates: Sequence[Estimate]) -> tuple[list[float], list[float], list
         [one.low for one in estimates],
         [one.high for one in estimates],
     )
-
-
-def _number_format(percent: bool) -> str:
-    return "%{y:.1%}" if percent else "%{y:.3f}"

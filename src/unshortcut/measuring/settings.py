@@ -15,15 +15,10 @@ MAX_IMAGES = 2000
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything besides the model and the data that results depend on."""
+    """What results depend on besides model and data; `AuditRequest` explains each of them."""
 
     full: bool = False
-    """Use all images in every measurement."""
     max_images: int = MAX_IMAGES
-    """Largest number of images, unless `full`; some measurements use fewer."""
     seed: int = 0
-    """Random seed for image subsets and for noise."""
     aggregate: Aggregate = "mean"
-    """How the probabilities of the outputs that belong to one class are combined."""
     severities: Severities = "imagenet"
-    """Which severities the corruptions have."""

@@ -20,12 +20,9 @@ Classes = NDArray[np.integer]
 class CueCounts:
     """Counts of the decisions on cue-conflict images, and the measures that follow from them."""
 
-    shape: int
-    """Decisions for the class of the shape."""
-    texture: int
-    """Decisions for the class of the texture."""
-    conflicts: int
-    """Images whose cues conflict."""
+    shape: int  # decisions for the class of the shape
+    texture: int  # decisions for the class of the texture
+    conflicts: int  # images whose cues conflict
 
     @property
     def bias(self) -> float:
@@ -50,10 +47,7 @@ class CueCounts:
 
 
 def shape_bias(decisions: Classes, shapes: Classes, textures: Classes) -> CueCounts:
-    """The shape bias of decisions (N,) on images with shape labels (N,) and texture labels (N,).
-
-    All three are class indices in the same numbering.
-    """
+    """The shape bias of decisions (N,), given the labels (N,) of shapes and textures."""
     lengths = {len(decisions), len(shapes), len(textures)}
     if len(lengths) > 1:
         raise UsageError(

@@ -21,8 +21,7 @@ from unshortcut.errors import UsageError, unknown
 from unshortcut.measuring.pair_distributions import EDGES, Distribution, cosine_histograms
 from unshortcut.measuring.pairs import KINDS, Cosines, Sampling, compare, pair_transforms
 from unshortcut.measuring.plots import write_html
-from unshortcut.measuring.subjects.models import by_name
-from unshortcut.models.load import LoadedModel, ModelLike, load_model
+from unshortcut.models.load import LoadedModel, ModelLike, load_model, models_by_name
 from unshortcut.progress import OnProgress, bar
 from unshortcut.recipes.views import ViewSettings, read_views
 from unshortcut.result import public_name
@@ -37,7 +36,6 @@ Space = Literal["features", "embedding"]
 
 MOCO_V2 = "moco-v2-imagenet"
 """The recipe whose augmentations make the views by default."""
-AS_TRAINED = "as trained"
 
 
 def pair_similarities(
@@ -50,7 +48,7 @@ def pair_similarities(
     augmentations: Sequence[Augmentation] | None = None,
     patch: tuple[int, int] | None = None,
     batch_size: int = 64,
-    threads: int | None = None,
+    workers: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Cosines:
     """Cosines between views of `count` random images and their partners, by kind of pair.
@@ -62,12 +60,12 @@ def pair_similarities(
         patch: range of the side of the patches in pixels; by default the paper's share of the
             side of the view, 16 to 72 of 224.
 
-    The images and their views depend on `seed` alone, not on `batch_size` or `threads`.
+    The images and their views depend on `seed` alone, not on `batch_size` or `workers`.
     """
     if augmentations is None:
         augmentations = views_at(read_views(MOCO_V2), model.preprocessing.size).augmentations
     plan = ViewPlan(pair_transforms(pairs, patch), augmentations)
-    sampling = Sampling(source, count, seed, batch_size, threads)
+    sampling = Sampling(source, count, seed, batch_size, workers)
     return compare([model], pairs, sampling.batches(plan, on_progress))[0]
 
 
@@ -78,15 +76,11 @@ class SimilarityResult:
     space: Space
     views: str
     """The recipe whose augmentations made the views, or `as trained`."""
-    models: dict[str, dict[str, Distribution]]
-    """Distributions by model and kind of pair."""
+    models: dict[str, dict[str, Distribution]]  # by model and kind of pair
 
     def means(self) -> dict[str, dict[str, float]]:
         """The mean cosine by model and kind of pair."""
-        return {
-            model: {kind: one.mean for kind, one in kinds.items()}
-            for model, kinds in self.models.items()
-        }
+        return {name: {kind: own[kind].mean for kind in own} for name, own in self.models.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, for JSON."""
@@ -110,7 +104,7 @@ def similarity(
     size: int | None = None,
     mean: tuple[float, float, float] | None = None,
     std: tuple[float, float, float] | None = None,
-    threads: int | None = None,
+    workers: int | None = None,
     console: Console | None = None,
 ) -> SimilarityResult:
     """Compare how similar models find the pairs, on the same images and views for all of them.
@@ -125,7 +119,7 @@ def similarity(
             models are runs that share their augmentations, otherwise MoCo-v2's.
         size, mean, std: preprocessing of models that are not runs and have no model card.
     """
-    named = dict(models) if isinstance(models, Mapping) else by_name(models)
+    named: dict[str, ModelLike] = models_by_name(models)
     if not named:
         raise UsageError("similarity needs at least one model")
     runs = [spec for spec in named.values() if not isinstance(spec, LoadedModel) and is_run(spec)]
@@ -147,7 +141,7 @@ def similarity(
     transforms = pair_transforms(pairs)
     recipe_name, settings = _choose_views(views, runs)
     loaded = {name: load(spec) for name, spec in named.items()}
-    sampling = Sampling(open_data(data), num_images, seed, threads=threads)
+    sampling = Sampling(open_data(data), num_images, seed, workers=workers)
     console = console or Console(stderr=True)
     cosines: dict[str, Cosines] = {}
     for side in sorted({model.preprocessing.size for model in loaded.values()}):
@@ -173,10 +167,8 @@ def views_at(views: ViewSettings, size: int) -> ViewSettings:
         if isinstance(value, list):
             return [resized(entry) for entry in value]
         if isinstance(value, dict):
-            return {
-                key: size if key == "size" and entry == views.size else resized(entry)
-                for key, entry in value.items()
-            }
+            new = {key: resized(entry) for key, entry in value.items()}
+            return new | {"size": size} if value.get("size") == views.size else new
         return value
 
     return type(views).model_validate(resized(views.model_dump(mode="json")))
@@ -194,7 +186,7 @@ def _choose_views(
         return "a recipe's", load_recipe(recipe).views
     trained = [read_views(RunFolder(Path(str(run))).recipe) for run in runs]
     if trained and all(_pipelines(one) == _pipelines(trained[0]) for one in trained):
-        return AS_TRAINED, trained[0]
+        return "as trained", trained[0]
     return MOCO_V2, read_views(MOCO_V2)
 
 

@@ -17,7 +17,7 @@ from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.models.batchnorm import running_statistics_kept, split_batch_norm
 from unshortcut.models.encoder import Encoder
-from unshortcut.models.jigsaw import JigsawHead, cut
+from unshortcut.models.heads import JigsawHead, cut
 from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.jigsaw import GRID, Jigsaw

@@ -9,9 +9,9 @@ from .embedding import embed as embed
 from .encoder import Encoder as Encoder
 from .encoder import EncoderSettings as EncoderSettings
 from .encoder import create_encoder as create_encoder
+from .heads import JigsawHead as JigsawHead
 from .heads import MLPHead as MLPHead
 from .heads import SpaceHeads as SpaceHeads
-from .jigsaw import JigsawHead as JigsawHead
 from .load import load_model as load_model
 from .loaded import LoadedModel as LoadedModel
 from .momentum import MomentumCopy as MomentumCopy

@@ -20,20 +20,17 @@ class SplitBatchNorm(_BatchNorm):
     """Batch norm over `groups` contiguous parts of the batch, each with its own statistics.
 
     It shares parameters and running statistics with the batch norm that it replaces, and is equal
-    to it in eval mode. Running statistics are updated once for each group.
+    to it in eval mode. Running statistics are updated once for each group. An activation that timm
+    fuses into some of its batch norms (`BatchNormAct2d`) is kept.
     """
 
     def __init__(self, replaced: _BatchNorm, groups: int) -> None:
-        super().__init__(
-            replaced.num_features,
-            replaced.eps,
-            replaced.momentum,
-            replaced.affine,
-            replaced.track_running_stats,
-        )
+        super().__init__(replaced.num_features, replaced.eps, replaced.momentum)
+        self.affine, self.track_running_stats = replaced.affine, replaced.track_running_stats
         self.weight, self.bias = replaced.weight, replaced.bias
         self.running_mean, self.running_var = replaced.running_mean, replaced.running_var
         self.num_batches_tracked = replaced.num_batches_tracked
+        self.act = getattr(replaced, "act", nn.Identity())
         self.groups = groups
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -41,24 +38,19 @@ class SplitBatchNorm(_BatchNorm):
             raise ValueError(f"expected a 2-D or 4-D input, got {input.dim()}-D")
 
     def forward(self, input: Tensor) -> Tensor:
+        activated: Tensor = self.act(self._normalized(input))
+        return activated
+
+    def _normalized(self, input: Tensor) -> Tensor:
         # A group of one image has no variance, so a small batch has fewer groups.
         groups = min(self.groups, len(input) // 2)
         if not self.training or groups < 2:
             return super().forward(input)
-        normalized = [
-            F.batch_norm(
-                part,
-                self.running_mean,
-                self.running_var,
-                self.weight,
-                self.bias,
-                training=True,
-                momentum=0.1 if self.momentum is None else self.momentum,
-                eps=self.eps,
-            )
-            # `tensor_split` would make a gradient of the size of the input for each part.
-            for part in input.split(_sizes(len(input), groups))
-        ]
+        state = self.running_mean, self.running_var, self.weight, self.bias
+        momentum = 0.1 if self.momentum is None else self.momentum
+        # `tensor_split` would make a gradient of the size of the input for each part.
+        parts = input.split(_sizes(len(input), groups))
+        normalized = [F.batch_norm(part, *state, True, momentum, self.eps) for part in parts]
         if self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
         return torch.cat(normalized)
@@ -68,30 +60,10 @@ def split_batch_norm(network: nn.Module, groups: int) -> nn.Module:
     """Replace every batch norm of a network by one over groups; state-dict keys stay the same."""
     for name, child in network.named_children():
         if isinstance(child, _BatchNorm) and not isinstance(child, nn.SyncBatchNorm):
-            split = _split_keeping_activation(child, groups)
-            network.register_module(name, split)
+            network.register_module(name, SplitBatchNorm(child, groups))
         else:
             split_batch_norm(child, groups)
     return network
-
-
-def _split_keeping_activation(norm: _BatchNorm, groups: int) -> nn.Module:
-    """Keep the activation that timm fuses into some of its batch norms (`BatchNormAct2d`)."""
-    split = SplitBatchNorm(norm, groups)
-    activation = getattr(norm, "act", None)
-    if activation is None or isinstance(activation, nn.Identity):
-        return split
-    return _SplitBatchNormAct(norm, groups, activation)
-
-
-class _SplitBatchNormAct(SplitBatchNorm):
-    def __init__(self, replaced: _BatchNorm, groups: int, activation: nn.Module) -> None:
-        super().__init__(replaced, groups)
-        self.act = activation
-
-    def forward(self, input: Tensor) -> Tensor:
-        activated: Tensor = self.act(super().forward(input))
-        return activated
 
 
 def shuffle_order(count: int, groups: int, generator: torch.Generator) -> Tensor:
@@ -100,12 +72,8 @@ def shuffle_order(count: int, groups: int, generator: torch.Generator) -> Tensor
     Row p of the shuffled batch is row `order[p]` of the batch. If there are at least as many groups
     as a group has members, two rows of one group are never in the same group again.
     """
-    shuffled = torch.cat(
-        [
-            part[torch.randperm(len(part), generator=generator)]
-            for part in torch.arange(count).split(_sizes(count, groups))
-        ]
-    )
+    parts = torch.arange(count).split(_sizes(count, groups))
+    shuffled = torch.cat([part[torch.randperm(len(part), generator=generator)] for part in parts])
     return torch.cat([shuffled[start::groups] for start in range(groups)])
 
 

@@ -1,6 +1,7 @@
 """A network with several copies of its last stage on a shared trunk (LooC++, section 4)."""
 
 from collections.abc import Sequence
+from copy import copy
 
 import torch
 from timm.models.vision_transformer import VisionTransformer
@@ -23,8 +24,7 @@ class Branched(nn.Module):
     def __init__(self, networks: Sequence[nn.Module], name: str) -> None:
         super().__init__()
         self.trunk = networks[0]
-        widths = [int(getattr(network, "num_features")) for network in networks]  # noqa: B009
-        self.num_features = sum(widths)
+        self.num_features: int = sum(getattr(one, "num_features") for one in networks)  # noqa: B009
         self.branches = nn.ModuleList(_cut_off(network, name) for network in networks)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -41,29 +41,17 @@ class Branched(nn.Module):
 
 
 def branch_state(state: dict[str, Tensor], kept: Sequence[int], network: nn.Module) -> None:
-    """Load the trunk and some branches from the state of a `Branched` into `network`.
-
-    For one branch, `network` is a plain network like the trunk; for several, it is a `Branched`.
-    """
-    trunk = {name.removeprefix("trunk."): t for name, t in state.items() if name[:6] == "trunk."}
-    tails = [
-        {
-            name.removeprefix(f"branches.{index}."): tensor
-            for name, tensor in state.items()
-            if name.startswith(f"branches.{index}.")
-        }
-        for index in kept
-    ]
-    if isinstance(network, Branched):
-        network.trunk.load_state_dict(trunk)
-        for branch, tail in zip(network.branches, tails, strict=True):
-            branch.load_state_dict(tail)
-        return
-    # Cutting the plain network in the same way shows which tensor belongs where.
-    only = Branched([network], type(network).__name__)
-    only.trunk.load_state_dict(trunk)
-    only.branches[0].load_state_dict(tails[0])
-    _put_back(only)
+    """Load the trunk and some branches of a `Branched`; a plain network takes one branch."""
+    if not isinstance(network, Branched):
+        # A shallow copy that is cut in the same way shows which tensor belongs where.
+        shared = copy(network)
+        shared._modules = dict(network._modules)
+        network = Branched([shared], type(network).__name__)
+    parts = {"trunk.": network.trunk}
+    parts |= {f"branches.{i}.": one for i, one in zip(kept, network.branches, strict=True)}
+    for prefix, part in parts.items():
+        own = {name: tensor for name, tensor in state.items() if name.startswith(prefix)}
+        part.load_state_dict({name.removeprefix(prefix): own[name] for name in own})
 
 
 def _cut_off(network: nn.Module, name: str) -> nn.Module:
@@ -78,14 +66,3 @@ def _cut_off(network: nn.Module, name: str) -> nn.Module:
         network.blocks, network.norm = blocks[:-count], nn.Identity()
         return nn.Sequential(blocks[-count:], norm)
     raise UsageError(f"encoder.branches is for ResNets and ViTs, not for '{name}'")
-
-
-def _put_back(branched: Branched) -> None:
-    """Undo `_cut_off` on a network with one branch."""
-    trunk, stage = branched.trunk, branched.branches[0]
-    if hasattr(trunk, "layer4"):
-        trunk.layer4 = stage
-        return
-    blocks, norm = stage.children()
-    trunk.blocks = nn.Sequential(*trunk.blocks.children(), *blocks.children())  # type: ignore[union-attr]
-    trunk.norm = norm

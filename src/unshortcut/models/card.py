@@ -26,10 +26,8 @@ class Card(BaseModel):
 
     encoder: EncoderSettings
     preprocessing: Preprocessing
-    dim: int
-    """Width of the features."""
-    classes: list[str] | None = None
-    """Class names of the classifier, if there is one."""
+    dim: int  # width of the features
+    classes: list[str] | None = None  # of the classifier, if there is one
     spaces: list[str] | None = None
     """Names of the spaces whose features are concatenated in equal parts, if there are any."""
     recipe: dict[str, Any] | None = None

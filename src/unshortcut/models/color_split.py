@@ -23,8 +23,8 @@ class ColorSplit(nn.Module):
         super().__init__()
         self.lightness = lightness
         self.color = color
-        widths = [int(getattr(part, "num_features")) for part in (lightness, color)]  # noqa: B009
-        self.num_features = sum(widths)
+        parts = (lightness, color)
+        self.num_features: int = sum(getattr(part, "num_features") for part in parts)  # noqa: B009
         self.register_buffer("mean", torch.empty(3))
         self.register_buffer("std", torch.empty(3))
         self.set_normalization(IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD)

@@ -14,8 +14,6 @@ from unshortcut.inference.images import ImagesLike
 from unshortcut.models.load import as_model
 from unshortcut.models.loaded import ModelLike
 
-_SUFFIXES = (".npz", ".parquet")
-
 
 def embed(
     model: ModelLike,
@@ -35,10 +33,7 @@ def embed(
             labels, `labels` (N,) and `classes`; or a `.parquet` file with the columns `identity`,
             `label`, `class` and `features`, which needs pyarrow. Images that could not be read are
             listed with the reasons in a file of the same name that ends in `.unreadable.jsonl`.
-        workers: number of threads that decode images, by default that of the available cores.
-        max_unreadable: largest share of unreadable images that is allowed, by default any. The
-            work stops as soon as it is exceeded.
-        console: where the progress bar is shown, by default standard error.
+        workers, max_unreadable, console: as in `LoadedModel.embed`.
     """
     path = None if out is None else _checked_path(Path(out))
     features = as_model(model).embed(
@@ -55,7 +50,10 @@ def write_features(features: Features, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_open(path) as file:
         if path.suffix == ".npz":
-            np.savez(file, **_arrays(features))
+            arrays = {"features": features.values, "identities": np.array(_identities(features))}
+            if features.labels is not None:
+                arrays |= {"labels": features.labels, "classes": np.array(features.classes)}
+            np.savez(file, **arrays)  # type: ignore[arg-type]
         else:
             import pyarrow.parquet
 
@@ -74,7 +72,7 @@ def unreadable_path(path: Path) -> Path:
 
 
 def _checked_path(path: Path) -> Path:
-    if path.suffix not in _SUFFIXES:
+    if path.suffix not in (".npz", ".parquet"):
         raise UsageError(f"features are written to an .npz or .parquet file, not to '{path}'")
     if path.suffix == ".parquet":
         try:
@@ -90,14 +88,6 @@ def _identities(features: Features) -> list[str]:
     return list(features.identities or map(str, features.indices.tolist()))
 
 
-def _arrays(features: Features) -> dict[str, Any]:
-    arrays = {"features": features.values, "identities": np.array(_identities(features))}
-    if features.labels is not None:
-        arrays["labels"] = features.labels
-        arrays["classes"] = np.array(features.classes)
-    return arrays
-
-
 def _table(features: Features) -> Any:
     import pyarrow
 
@@ -107,8 +97,6 @@ def _table(features: Features) -> Any:
     columns: dict[str, Any] = {"identity": _identities(features)}
     if features.labels is not None:
         columns["label"] = features.labels
-        names = features.classes or ()
-        columns["class"] = [
-            names[label] if 0 <= label < len(names) else None for label in features.labels.tolist()
-        ]
+        names = dict(enumerate(features.classes or ()))
+        columns["class"] = [names.get(label) for label in features.labels.tolist()]
     return pyarrow.table({**columns, "features": values})

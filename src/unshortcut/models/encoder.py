@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from unshortcut.errors import UsageError, unknown
 from unshortcut.models.branches import Branched
 from unshortcut.models.color_split import ColorSplit
-from unshortcut.models.hidden_layers import HiddenLayerSettings, WithHiddenLayers
+from unshortcut.models.heads import HiddenLayerSettings, WithHiddenLayers
 
 
 class EncoderSettings(BaseModel):

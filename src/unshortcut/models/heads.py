@@ -1,10 +1,14 @@
-"""Projection heads: from features to the embeddings that the loss compares."""
+"""Projection heads: from features to the embeddings that the loss compares.
+
+Also the hidden layers of such heads on top of a network, which are the features of LooC's spaces.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
 import torch
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 
@@ -34,8 +38,7 @@ class MLPHead(nn.Module):
             if number < layers:
                 parts.append(nn.ReLU(inplace=True))
         self.layers = nn.Sequential(*parts)
-        self._last = len(parts) - 1 - (batch_norm is True)
-        """Index of the last linear layer."""
+        self._last = len(parts) - 1 - (batch_norm is True)  # index of the last linear layer
 
     def forward(self, features: Tensor) -> Tensor:
         embeddings: Tensor = self.layers(features)
@@ -63,3 +66,80 @@ class SpaceHeads(nn.Module):
         count = len(self.heads)
         parts = features.chunk(count, dim=1) if self.split_features else [features] * count
         return torch.stack([head(part) for head, part in zip(self.heads, parts, strict=True)], 1)
+
+
+class HiddenLayerSettings(BaseModel):
+    """Number and width of the layers: each is linear, batch norm if any, and ReLU."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    count: int = Field(1, ge=1)
+    width: int = Field(2048, ge=1)
+    batch_norm: bool = False
+
+
+class WithHiddenLayers(nn.Module):
+    """A network whose features (N, C) pass through every layer; the results are concatenated."""
+
+    def __init__(self, network: nn.Module, settings: HiddenLayerSettings) -> None:
+        super().__init__()
+        self.network = network
+        self.num_features = settings.count * settings.width
+        width = int(getattr(network, "num_features"))  # noqa: B009 (timm's, untyped)
+        self.layers = nn.ModuleList(_layer(width, settings) for _ in range(settings.count))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(N, 3, H, W) to (N, count · width)."""
+        features = self.network(images)
+        return torch.cat([layer(features) for layer in self.layers], dim=1)
+
+    def forward_features(self, images: Tensor) -> Tensor:
+        """Features of the network below before pooling."""
+        features: Tensor = self.network.forward_features(images)  # type: ignore[operator]
+        return features
+
+    def load(self, layers: Sequence[nn.Module]) -> None:
+        """Copy the weights of layers such as `MLPHead.hidden`."""
+        for own, given in zip(self.layers, layers, strict=True):
+            own.load_state_dict(given.state_dict())
+
+
+def _layer(width: int, settings: HiddenLayerSettings) -> nn.Sequential:
+    norm = [nn.BatchNorm1d(settings.width)] if settings.batch_norm else []
+    linear = nn.Linear(width, settings.width, bias=not settings.batch_norm)
+    return nn.Sequential(linear, *norm, nn.ReLU())
+
+
+class JigsawHead(nn.Module):
+    """The jigsaw branch of PIRL and InfoMin: features of pieces to embeddings of images.
+
+    Each piece goes through an MLP, then the concatenated pieces through one linear layer.
+    """
+
+    def __init__(
+        self,
+        width_in: int,
+        width_hidden: int,
+        width_out: int,
+        *,
+        pieces: int,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.pieces = pieces
+        self.piece = MLPHead(width_in, width_hidden, width_out, batch_norm=batch_norm)
+        self.joined = nn.Linear(pieces * width_out, width_out)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(N·pieces, in) to (N, out)."""
+        each = self.piece(features)  # (N·pieces, out)
+        embeddings: Tensor = self.joined(each.reshape(len(each) // self.pieces, -1))
+        return embeddings
+
+
+def cut(images: Tensor, grid: int) -> Tensor:
+    """Cut images (N, C, H, W) into pieces (N·grid², C, H // grid, W // grid), row by row."""
+    height, width = (side // grid for side in images.shape[2:])
+    pieces = images.unfold(2, height, height).unfold(3, width, width)  # (N, C, rows, columns, h, w)
+    pieces = pieces[:, :, :grid, :grid].permute(0, 2, 3, 1, 4, 5)
+    return pieces.reshape(-1, images.shape[1], height, width)

@@ -1,9 +1,8 @@
 """Load a model by its spec: a run, an export, timm, torchvision, ONNX, or a user's function."""
 
 import hashlib
-import importlib
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import torch
 import torchvision
 from torch import Tensor
 
+from unshortcut.discovery import import_object
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.card import WEIGHTS_FILE, load_encoder
@@ -21,15 +21,15 @@ from unshortcut.models.wrapping import (
     UNCROPPED,
     before_last_linear,
     before_pooling,
-    fingerprint,
     from_module,
     from_object,
     with_classes,
 )
+from unshortcut.result import public_name, unique_names
 
 __all__ = [
-    "LoadedModel", "ModelLike", "as_model", "fingerprint", "from_module", "from_object",
-    "load_model", "with_classes",
+    "LoadedModel", "ModelLike", "as_model", "from_module", "from_object",
+    "load_model", "models_by_name", "with_classes",
 ]  # fmt: skip
 
 
@@ -51,13 +51,12 @@ def load_model(
             with `features(images)` and, if it classifies, `logits(images)` and `classes`. The
             output of a module is its features, or its logits if it has `classes`. Either may have
             a mapping `preprocessing`.
-        size: input size, for models that do not state their preprocessing.
-        mean: mean of each channel, likewise.
-        std: standard deviation of each channel, likewise.
-        crop: side of the center crop divided by the shorter side of the resized image, likewise.
+        size, mean, std, crop: preprocessing of models that do not state their own: input size, mean
+            and standard deviation of the channels, and the side of the center crop divided by the
+            shorter side of the resized image.
         classes: class names, if the output of an ONNX file or a module is logits.
     """
-    stated: dict[str, Any] = {"size": size, "mean": mean, "std": std, "crop_share": crop}
+    stated = {"size": size, "mean": mean, "std": std, "crop_share": crop}
     stated = {key: value for key, value in stated.items() if value is not None}
     loaded = _load(str(spec), Path(spec), stated)
     if classes is not None:
@@ -70,6 +69,20 @@ def load_model(
 def as_model(model: ModelLike) -> LoadedModel:
     """The model itself if it is loaded, or else the one that its spec names."""
     return model if isinstance(model, LoadedModel) else load_model(model)
+
+
+def models_by_name(models: Any) -> dict[str, Any]:
+    """Models by the names in a mapping, or else by their own; repeated names get a number."""
+    if isinstance(models, Mapping):
+        return dict(models)
+    listed = models if isinstance(models, list | tuple) else [models]
+
+    def name(model: Any) -> str:
+        if isinstance(model, str | Path):
+            return public_name(str(model))
+        return model.name if isinstance(model, LoadedModel) else type(model).__name__
+
+    return dict(zip(unique_names([name(model) for model in listed]), listed, strict=True))
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
@@ -85,7 +98,7 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     if colon and origin == "torchvision":
         return _torchvision(name, stated)
     if colon and name:
-        return _user_function(origin, name, stated)
+        return from_object(import_object(text)(), text, **stated)
     raise UsageError(
         f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, timm:NAME, "
         "torchvision:NAME or package.module:function"
@@ -106,7 +119,7 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
     name, _, variant = name.partition("@")
     if not timm.is_model(name):
         raise unknown("timm model", name, timm.list_models())
-    with _Weights(f"timm:{name}"):
+    with _loading_weights(f"timm:{name}"):
         model = timm.create_model(name, pretrained=variant != "random")
     config = timm.data.resolve_model_data_config(model)
     published = Preprocessing(
@@ -115,10 +128,6 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
         mean=config["mean"],
         std=config["std"],
     )
-
-    def features(images: Tensor) -> Tensor:
-        pooled: Tensor = model.forward_head(model.forward_features(images), pre_logits=True)
-        return pooled
 
     def both(images: Tensor) -> tuple[Tensor, Tensor]:
         maps = model.forward_features(images)
@@ -129,7 +138,7 @@ def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
         f"timm:{name}",
         model,
         published.model_copy(update=stated),
-        features=features,
+        features=lambda images: model.forward_head(model.forward_features(images), pre_logits=True),
         logits=model,
         classes=subset and tuple(timm.data.ImageNetInfo(subset).label_names()),
         both=both,
@@ -142,7 +151,7 @@ def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
     known = torchvision.models.list_models(module=torchvision.models)
     if name not in known:
         raise unknown("torchvision model", name, known)
-    with _Weights(f"torchvision:{name}"):
+    with _loading_weights(f"torchvision:{name}"):
         weights = None if variant == "random" else "DEFAULT"
         model = torchvision.models.get_model(name, weights=weights)
     classes = None
@@ -157,15 +166,13 @@ def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
             mean=tuple(published.mean),
             std=tuple(published.std),
         )
-    both = before_last_linear(model)
     return from_module(
         f"torchvision:{name}",
         model,
         preprocessing.model_copy(update=stated),
-        features=lambda images: both(images)[0],
         logits=model,
         classes=classes,
-        both=both,
+        both=before_last_linear(model),
         maps=before_pooling(model),
     )
 
@@ -179,35 +186,16 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     return LoadedModel(path.stem, preprocessing.model_copy(update=stated), model, digest)
 
 
-def _user_function(module_name: str, function: str, stated: dict[str, Any]) -> LoadedModel:
-    spec = f"{module_name}:{function}"
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # to find a file in the working folder
+@contextmanager
+def _loading_weights(spec: str) -> Iterator[None]:
+    """Replace a hub's traceback by one sentence if published weights cannot be loaded."""
     try:
-        made = getattr(importlib.import_module(module_name), function)()
-    except ModuleNotFoundError as error:
-        raise UsageError(f"'{spec}': there is no module '{error.name}'") from None
-    except AttributeError as error:
-        raise UsageError(f"'{spec}': {error}") from None
-    return from_object(made, spec, **stated)
-
-
-class _Weights:
-    """Replaces a hub's traceback by one sentence if published weights cannot be loaded."""
-
-    def __init__(self, spec: str) -> None:
-        self.spec = spec
-
-    def __enter__(self) -> None:
-        self._fork = torch.random.fork_rng(devices=[])
-        self._fork.__enter__()
-        torch.manual_seed(0)  # an untrained model is the same one every time
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._fork.__exit__(None, None, None)
-        if isinstance(error, Exception):
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise RunError(
-                f"the weights of '{self.spec}' could not be loaded ({reason}); "
-                f"'{self.spec}@random' is the untrained model"
-            ) from error
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)  # an untrained model is the same one every time
+            yield
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RunError(
+            f"the weights of '{spec}' could not be loaded ({reason}); "
+            f"'{spec}@random' is the untrained model"
+        ) from error

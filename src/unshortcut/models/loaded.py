@@ -11,10 +11,9 @@ from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features, batch_size, compute_features
-from unshortcut.inference.forward import checked
+from unshortcut.inference.forward import run_features
 from unshortcut.inference.images import ImageList, ImagesLike, ImageTransform, as_source
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.memory import keep_freed_memory
 from unshortcut.progress import bar
 
 Function = Callable[[Tensor], Tensor]
@@ -41,7 +40,6 @@ class LoadedModel:
     logits: Function | None = None
     classes: tuple[str, ...] | None = None
     module: nn.Module | None = None
-    """The PyTorch module, if there is one."""
     spaces: tuple[str, ...] | None = None
     """Names of the spaces whose features are concatenated in equal parts, in this order."""
     both: Both | None = None
@@ -86,11 +84,14 @@ class LoadedModel:
                 tensor (N, 3, H, W); or a batch of normalized floats (N, 3, S, S).
             workers: number of threads that decode images, by default that of the available cores.
             max_unreadable: largest share of unreadable images that is allowed, by default any;
-                they are left out and listed in `Features.unreadable`.
+                they are left out and listed in `Features.unreadable`. The work stops as soon as
+                it is exceeded.
             console: where the progress bar is shown, by default standard error.
         """
         if isinstance(images, Tensor) and images.is_floating_point():
-            return self._embed_batch(images)
+            batches = images.split(batch_size(self.preprocessing.size))
+            values = torch.cat([run_features(self, batch).float() for batch in batches])
+            return Features(values.numpy(), None, None, np.arange(len(images)))
         source = as_source(images)
         at_hand = isinstance(source, ImageList)
         shown = console or Console(stderr=True)
@@ -111,17 +112,6 @@ class LoadedModel:
         """The device of the parameters, where batches must be."""
         first = next(self.module.parameters(), None) if self.module is not None else None
         return torch.device("cpu") if first is None else first.device
-
-    def _embed_batch(self, images: Tensor) -> Features:
-        """Features of images that are normalized already."""
-        if self.device.type == "cpu":
-            keep_freed_memory()
-        parts = []
-        for batch in images.split(batch_size(self.preprocessing.size)):
-            with torch.inference_mode():
-                found = self.features(batch.to(self.device))
-            parts.append(checked(found, len(batch), self.name, "features").flatten(1).float().cpu())
-        return Features(torch.cat(parts).numpy(), None, None, np.arange(len(images)))
 
 
 ModelLike = str | Path | LoadedModel

@@ -20,9 +20,8 @@ class OnnxModel:
         except ImportError:
             raise UsageError(f"ONNX files need onnxruntime; {INSTALL}") from None
         try:
-            self.session = onnxruntime.InferenceSession(
-                str(path), providers=["CPUExecutionProvider"]
-            )
+            cpu = ["CPUExecutionProvider"]
+            self.session = onnxruntime.InferenceSession(str(path), providers=cpu)
         except Exception as error:
             raise UsageError(f"'{path.name}' is not an ONNX model: {error}") from None
         self.input = self.session.get_inputs()[0]

@@ -2,8 +2,8 @@
 
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -42,8 +42,10 @@ def from_module(
     both: Both | None = None,
     maps: Function | None = None,
 ) -> LoadedModel:
-    """Wrap a PyTorch module, which is put into eval mode; its output is the features."""
+    """Wrap a PyTorch module and put it into eval mode; by default its output is the features."""
     module.eval()
+    if features is None and both is not None:
+        features = lambda images: both(images)[0]  # noqa: E731
     return LoadedModel(
         name,
         preprocessing,
@@ -67,23 +69,25 @@ def from_object(model: Any, spec: str, **stated: Any) -> LoadedModel:
     preprocessing = _own_preprocessing(model, spec, stated)
     classes = getattr(model, "classes", None)
     classes = None if classes is None else tuple(map(str, classes))
-    logits = getattr(model, "logits", None)
-    features = getattr(model, "features", None)
-    maps = getattr(model, "feature_maps", None)
-    if isinstance(model, nn.Module):
-        wrapped = _from_own_module(model, spec, preprocessing, features, logits, classes)
-        digest = _with_code(model, wrapped.fingerprint)
-        return replace(wrapped, fingerprint=digest, maps=maps and torch.no_grad()(maps))
-    if features is None and logits is None and callable(model):
-        features = model
-    features = features or logits
-    if not callable(features):
-        raise UsageError(
-            f"'{spec}' is of the type {type(model).__name__}: neither an nn.Module nor a function, "
-            "nor an object with features(images) or logits(images)"
-        )
-    # There is no general way to see what such an object depends on, so nothing is cached.
-    return LoadedModel(spec, preprocessing, features, None, logits, classes, maps=maps)
+    names = ("features", "logits", "feature_maps")
+    features, logits, maps = (getattr(model, name, None) for name in names)
+    if not isinstance(model, nn.Module):
+        features = features or logits or model
+        if not callable(features):
+            raise UsageError(
+                f"'{spec}' is of the type {type(model).__name__}: neither an nn.Module nor a "
+                "function, nor an object with features(images) or logits(images)"
+            )
+        # There is no general way to see what such an object depends on, so nothing is cached.
+        return LoadedModel(spec, preprocessing, features, None, logits, classes, maps=maps)
+    if isinstance(features, nn.Module):
+        features = None  # a submodule, as in torchvision's models
+    given: dict[str, Any] = {"features": features, "logits": logits, "classes": classes}
+    if classes is not None and logits is None:
+        given["logits"] = model
+        given["both"] = None if features else before_last_linear(model)
+    wrapped = from_module(spec, model, preprocessing, maps=maps, **given)
+    return replace(wrapped, fingerprint=_with_code(model, wrapped.fingerprint))
 
 
 def with_classes(model: LoadedModel, names: Sequence[str]) -> LoadedModel:
@@ -116,12 +120,8 @@ def before_last_linear(model: nn.Module) -> Both:
     linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
 
     def both(images: Tensor) -> tuple[Tensor, Tensor]:
-        caught: list[Tensor] = []
-        hook = linear[-1].register_forward_hook(lambda _, inputs, __: caught.append(inputs[0]))
-        try:
+        with _inputs_of(linear[-1]) as caught:
             logits = model(images)
-        finally:
-            hook.remove()
         features = caught[-1] if caught and len(caught[-1]) == len(images) else logits
         return features.flatten(1), logits
 
@@ -139,36 +139,22 @@ def before_pooling(model: nn.Module) -> Function | None:
         return body if isinstance(body, nn.Module) else None
 
     def maps(images: Tensor) -> Tensor:
-        caught: list[Tensor] = []
-        hook = pool.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
-        try:
+        with _inputs_of(pool) as caught:
             model(images)
-        finally:
-            hook.remove()
         return caught[-1]
 
     return maps
 
 
-def _from_own_module(
-    module: nn.Module,
-    spec: str,
-    preprocessing: Preprocessing,
-    features: Any,
-    logits: Function | None,
-    classes: tuple[str, ...] | None,
-) -> LoadedModel:
-    if isinstance(features, nn.Module):
-        features = None  # a submodule, as in torchvision's models
-    both = None
-    if classes is not None and logits is None:
-        logits = module
-        if features is None:
-            both = before_last_linear(module)
-            features = lambda images: both(images)[0]  # noqa: E731
-    return from_module(
-        spec, module, preprocessing, features=features, logits=logits, classes=classes, both=both
-    )
+@contextmanager
+def _inputs_of(layer: nn.Module) -> Iterator[list[Tensor]]:
+    """Collect the inputs of a layer."""
+    caught: list[Tensor] = []
+    hook = layer.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
+    try:
+        yield caught
+    finally:
+        hook.remove()
 
 
 def _with_code(module: nn.Module, digest: str | None) -> str:
@@ -193,5 +179,6 @@ def _own_preprocessing(model: Any, spec: str, stated: Mapping[str, Any]) -> Prep
         return given
     if given is not None and not isinstance(given, Mapping):
         raise UsageError(f"'{spec}': preprocessing must be a mapping, not {given!r}")
-    known = {**UNCROPPED, **stated, **(given or {})}
+    own = {key: value for key, value in stated.items() if value is not None}
+    known = {**UNCROPPED, **own, **(given or {})}
     return build(Preprocessing, known, f"'{spec}': preprocessing")

@@ -1,10 +1,10 @@
-"""The comparison of models: one row per metric, with the best model and footnotes."""
+"""The comparison of models: one row per metric, footnotes, and what was not measured."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unshortcut.auditing.findings import Findings
+from unshortcut.auditing.findings import Entry, Findings, Status
 from unshortcut.measurements.measurement import Metric
 
 
@@ -12,11 +12,9 @@ from unshortcut.measurements.measurement import Metric
 class Row:
     """One metric of all models that have it."""
 
-    name: str
-    """Name of the metric, as in `--require`."""
+    name: str  # of the metric, as in `--require`
     measurement: str
-    metrics: Mapping[str, Metric]
-    """By model; not empty."""
+    metrics: Mapping[str, Metric]  # by model; not empty
 
     @property
     def label(self) -> str:
@@ -80,3 +78,24 @@ def notes_of(rows: tuple[Row, ...]) -> dict[str, int]:
             if metric.note:
                 notes.setdefault(metric.note, len(notes) + 1)
     return notes
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A reason why a measurement has no result for some models."""
+
+    status: Status
+    reason: str
+    models: tuple[str, ...]  # empty if the reason applies to all models
+
+
+def gaps(entries: Mapping[str, Entry]) -> tuple[Gap, ...]:
+    """The gaps of one measurement, from its entries by model."""
+    found: dict[tuple[Status, str], list[str]] = {}
+    for model, one in entries.items():
+        if one.status != "done":
+            found.setdefault((one.status, one.reason), []).append(model)
+    return tuple(
+        Gap(status, reason, () if len(models) == len(entries) else tuple(models))
+        for (status, reason), models in found.items()
+    )

@@ -3,8 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,17 +31,20 @@ def figure_json(figure: dict[str, Any], colors: Mapping[str, str]) -> Markup:
     Args:
         colors: colors of the models, by their placeholders in the figure.
     """
-    replacements = _Replacements(_short_labels(figure), colors)
+    short = _short_labels(figure)
+
+    def shown(text: str, key: str) -> str:
+        if key == "color":
+            text = colors.get(text, text)
+        return _safe_text(short.get(text, text), key)
+
     layout = {"colorway": PALETTE, **figure.get("layout", {})}
-    safe = _safe({"data": figure["data"], "layout": layout}, replacements)
+    safe = _safe({"data": figure["data"], "layout": layout}, shown)
     return htmlsafe_json_dumps(safe, allow_nan=False)
 
 
 def _short_labels(figure: dict[str, Any]) -> dict[str, str]:
-    """Shortened names of traces and labels of axes, where they are too long for the plot.
-
-    Names that would become equal are not shortened.
-    """
+    """Short forms of long names of traces and labels of axes, as far as they stay distinct."""
     names = {trace["name"] for trace in figure["data"] if trace.get("name")}
     labels = {
         label
@@ -57,30 +59,16 @@ def _short_labels(figure: dict[str, Any]) -> dict[str, str]:
     return {long: one for long, one in short.items() if long != one and count[one] == 1}
 
 
-@dataclass(frozen=True)
-class _Replacements:
-    """Texts that the page shows in place of those of the figure."""
-
-    short: Mapping[str, str]
-    """Shortened labels."""
-    colors: Mapping[str, str]
-    """Colors of models by placeholder."""
-
-    def text(self, text: str, key: str) -> str:
-        if key == "color":
-            text = self.colors.get(text, text)
-        return _safe_text(self.short.get(text, text), key)
-
-
-def _safe(value: Any, replacements: _Replacements, key: str = "") -> Any:
+def _safe(value: Any, shown: Callable[[str, str], str], key: str = "") -> Any:
+    """Plain values for JSON; `shown` is applied to every text and its key."""
     if isinstance(value, str):
-        return replacements.text(value, key)
+        return shown(value, key)
     if isinstance(value, dict):
-        return {str(name): _safe(entry, replacements, str(name)) for name, entry in value.items()}
+        return {str(name): _safe(entry, shown, str(name)) for name, entry in value.items()}
     if isinstance(value, np.ndarray):
-        return _safe(value.tolist(), replacements, key)
+        return _safe(value.tolist(), shown, key)
     if isinstance(value, list | tuple):
-        return [_safe(entry, replacements, key) for entry in value]
+        return [_safe(entry, shown, key) for entry in value]
     if value is None or isinstance(value, bool | np.bool_):
         return None if value is None else bool(value)
     if isinstance(value, Integral):

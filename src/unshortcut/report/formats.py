@@ -45,9 +45,7 @@ def cell(value: Any, column: Column) -> str:
 
 def sort_key(value: Any) -> float | None:
     """The exact number that a cell is sorted by; None for text and missing values."""
-    if not isinstance(value, Real) or math.isnan(value):
-        return None
-    return float(value)
+    return float(value) if isinstance(value, Real) and not math.isnan(value) else None
 
 
 def value_of(metric: Metric) -> str:
@@ -57,15 +55,11 @@ def value_of(metric: Metric) -> str:
 
 def interval_of(metric: Metric) -> str:
     """Format the interval of a metric in the unit of its value: `71.0 to 80.2`, or nothing."""
-    if metric.low is None or metric.high is None:
+    ends = [end for end in (metric.low, metric.high) if end is not None and not math.isnan(end)]
+    if len(ends) < 2:
         return ""
-    if math.isnan(metric.low) or math.isnan(metric.high):
-        return ""
-    low, high = (
-        number(float(end), _digits(metric), percent=metric.percent).removesuffix(_PERCENT)
-        for end in (metric.low, metric.high)
-    )
-    return f"{low} to {high}"
+    texts = [number(float(end), _digits(metric), percent=metric.percent) for end in ends]
+    return " to ".join(text.removesuffix(_PERCENT) for text in texts)
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from importlib.resources import files
 
 from markupsafe import Markup
@@ -10,8 +9,7 @@ from plotly.offline import get_plotlyjs
 
 from unshortcut.auditing.findings import Findings, Verdict
 from unshortcut.report.comparison import notes_of
-from unshortcut.report.environment import ENVIRONMENT
-from unshortcut.report.sections import public_command, section
+from unshortcut.report.sections import ENVIRONMENT, public_command, section
 from unshortcut.result import commit, package_version
 
 _GRAVE, _NOTABLE = 0.67, 0.34
@@ -22,7 +20,10 @@ def render(findings: Findings) -> str:
     """Render the page; the same findings and version give the same page."""
     sections = [section(findings, name) for name in findings.measurements]
     rows = tuple(row for one in sections for row in one.rows if row.headline)
-    scripts = _Scripts.of(has_plots=any(one.has_plots for one in sections))
+    # The first script runs before anything is drawn.
+    texts = [_file(name) for name in ("theme.js", "tables.js", "pictures.js", "page.js")]
+    if any(one.has_plots for one in sections):
+        texts += [get_plotlyjs(), _file("plots.js")]
     page = ENVIRONMENT.get_template("page.html.j2").render(
         findings=findings,
         verdicts=[_verdict(findings, model) for model in findings.models],
@@ -33,7 +34,8 @@ def render(findings: Findings) -> str:
         version=package_version(),
         commit=commit(),
         style=Markup(_file("style.css")),
-        scripts=scripts,
+        scripts=[Markup(text) for text in texts],
+        policy=_policy(texts),
         grave=_GRAVE,
         notable=_NOTABLE,
     )
@@ -41,32 +43,14 @@ def render(findings: Findings) -> str:
     return page.encode("utf-8", "backslashreplace").decode()
 
 
-@dataclass(frozen=True)
-class _Scripts:
-    """The scripts of the page; the content security policy allows no others."""
-
-    first: Markup
-    """Runs before anything is drawn."""
-    last: tuple[Markup, ...]
-
-    @classmethod
-    def of(cls, *, has_plots: bool) -> "_Scripts":
-        plots = [get_plotlyjs(), _file("plots.js")] if has_plots else []
-        last = [_file("tables.js"), _file("pictures.js"), _file("page.js"), *plots]
-        return cls(Markup(_file("theme.js")), tuple(Markup(text) for text in last))
-
-    @property
-    def policy(self) -> str:
-        """The content security policy: no network requests, and no scripts but these."""
-        hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (self.first, *self.last))
-        return (
-            "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
-            f"script-src {hashes}; base-uri 'none'; form-action 'none'"
-        )
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def _policy(scripts: list[str]) -> str:
+    """The content security policy: no network requests, and no scripts but these."""
+    digests = (hashlib.sha256(text.encode()).digest() for text in scripts)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
+        f"script-src {hashes}; base-uri 'none'; form-action 'none'"
+    )
 
 
 def _file(name: str) -> str:

@@ -16,9 +16,8 @@ from rich.text import Text
 
 from unshortcut.auditing.findings import Findings
 from unshortcut.files import write_text
-from unshortcut.report.comparison import headlines, notes_of
+from unshortcut.report.comparison import gaps, headlines, notes_of
 from unshortcut.report.formats import DASH, interval_of, value_of
-from unshortcut.report.gaps import gaps
 from unshortcut.report.page import render
 
 _WIDTH, _HEIGHT = 100, 640

@@ -15,8 +15,7 @@ from unshortcut.methods.looc import LooC, LooCSettings
 from unshortcut.models.branches import branch_state
 from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.encoder import Encoder
-from unshortcut.models.heads import MLPHead
-from unshortcut.models.hidden_layers import HiddenLayerSettings, WithHiddenLayers
+from unshortcut.models.heads import HiddenLayerSettings, MLPHead, WithHiddenLayers
 from unshortcut.models.load import LoadedModel, ModelLike, as_model, from_module
 from unshortcut.recipes.load import load_recipe
 from unshortcut.spaces.subsets import ordered, required_spaces

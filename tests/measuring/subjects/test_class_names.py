@@ -16,15 +16,15 @@ from unshortcut.measuring.subjects.class_names import (
     CATEGORIES,
     Aggregate,
     categories,
-    select,
-    unnamed,
+    outputs_for,
+    placeholder_names,
 )
 
 INFO = timm.data.ImageNetInfo("imagenet-1k")
 IDS = tuple(INFO.label_names())
 DESCRIPTIONS = tuple(INFO.label_descriptions())
 TORCHVISION = tuple(torchvision.models.ResNet50_Weights.DEFAULT.meta["categories"])
-NUMBERS = unnamed(1000)
+NUMBERS = placeholder_names(1000)
 LISTED = """
     02869837 01749939 02488291 02107142 13037406 02091831 04517823 04589890 03062245
     01773797 01735189 07831146 07753275 03085013 04485082 02105505 01983481 02788148
@@ -46,7 +46,7 @@ IMAGENET_100 = LISTED.split()
 def members(
     names: list[str], native: tuple[str, ...], mapping: dict[str, tuple[str, ...]] | None = None
 ) -> dict[str, tuple[int, ...]]:
-    found = select(names, native, mapping, "mean")
+    found = outputs_for(names, native, mapping, "mean")
     return dict(zip(found.names, found.members, strict=True))
 
 
@@ -70,7 +70,7 @@ def test_an_imagenet_head_speaks_for_classes_by_id_and_by_name() -> None:
 
 def test_another_thousand_classes_are_not_taken_for_imagenet() -> None:
     native = (*(f"thing {index}" for index in range(998)), "cat", "dog")
-    found = select(["cat", "dog", "airplane"], native, None, "mean")
+    found = outputs_for(["cat", "dog", "airplane"], native, None, "mean")
     assert (found.names, found.members) == (("cat", "dog"), ((998,), (999,)))
     assert found.missing == ("airplane",)
 
@@ -102,12 +102,14 @@ def test_names_match_without_case_and_punctuation_only_where_that_is_clear() -> 
 
 def test_fewer_than_two_classes_in_common_do_not_apply() -> None:
     with pytest.raises(NotApplicable, match=r"\(a, b, c, …\).*\(c, z\).*fewer than two"):
-        select(["c", "z"], ("a", "b", "c", "d"), None, "mean")
+        outputs_for(["c", "z"], ("a", "b", "c", "d"), None, "mean")
 
 
 @pytest.mark.parametrize(("aggregate", "dog"), [("mean", 0.2), ("sum", 0.4)])
 def test_a_class_of_several_outputs_has_their_mean_or_sum(aggregate: Aggregate, dog: float) -> None:
-    found = select(["cat", "dog"], ("cat", "poodle", "beagle", "x"), {"dog": ("1", "2")}, aggregate)
+    found = outputs_for(
+        ["cat", "dog"], ("cat", "poodle", "beagle", "x"), {"dog": ("1", "2")}, aggregate
+    )
     native = np.array([[0.3, 0.1, 0.3, 0.3], [0.0, 0.0, 0.0, 1.0]])
     expected = [[0.3 / (0.3 + dog), dog / (0.3 + dog)], [0.5, 0.5]]
     np.testing.assert_allclose(found.probabilities(native), expected)
@@ -163,33 +165,37 @@ def test_a_mapping_to_a_class_that_the_model_does_not_have_is_refused(entry: str
     with pytest.raises(
         UsageError, match=f"gives '{entry}' for 'dog'.*none of the model's 4 classes: a, b, c, …"
     ):
-        select(["dog", "a"], ("a", "b", "c", "d"), {"dog": (entry,)}, "mean")
+        outputs_for(["dog", "a"], ("a", "b", "c", "d"), {"dog": (entry,)}, "mean")
 
 
 def test_folders_that_are_numbers_are_no_outputs_without_a_name() -> None:
     with pytest.raises(NotApplicable):
-        select(("1", "2", "3"), unnamed(1000), None, "mean")
-    chosen = select(("cat", "dog"), unnamed(5), {"cat": ("0", "1"), "dog": ("4",)}, "mean")
+        outputs_for(("1", "2", "3"), placeholder_names(1000), None, "mean")
+    chosen = outputs_for(
+        ("cat", "dog"), placeholder_names(5), {"cat": ("0", "1"), "dog": ("4",)}, "mean"
+    )
     assert chosen.members == ((0, 1), (4,))
 
 
 def test_a_linear_probe_keeps_its_own_names_whatever_a_mapping_says_of_a_head() -> None:
     native = ("cat", "dog", "owl")
     mapping = {"cat": ("tabby",), "dog": ("0",), "feline": ("cat",), "canine": ("beagle",)}
-    own = select(native, native, mapping, "mean", by_name_first=True)
+    own = outputs_for(native, native, mapping, "mean", by_name_first=True)
     assert own.members == ((0,), (1,), (2,))
-    others = select(("feline", "owl", "canine"), native, mapping, "mean", by_name_first=True)
+    others = outputs_for(("feline", "owl", "canine"), native, mapping, "mean", by_name_first=True)
     assert (others.names, others.members, others.missing) == (
         ("feline", "owl"), ((0,), (2,)), ("canine",),
     )  # fmt: skip
 
 
 def test_a_mapping_may_name_classes_of_imagenet_in_other_words() -> None:
-    chosen = select(("hound", "acoustic guitar"), IDS, {"hound": ("beagle", "n02088466")}, "mean")
+    chosen = outputs_for(
+        ("hound", "acoustic guitar"), IDS, {"hound": ("beagle", "n02088466")}, "mean"
+    )
     assert chosen.members[0] == (162, 163)
 
 
 def test_a_mapping_that_names_what_a_model_lacks_is_told_where_its_own_class_is_taken() -> None:
     with pytest.warns(UserWarning, match="gives 'nothere' for 'cat'"):
-        chosen = select(("cat", "dog"), ("cat", "dog"), {"cat": ("nothere",)}, "mean")
+        chosen = outputs_for(("cat", "dog"), ("cat", "dog"), {"cat": ("nothere",)}, "mean")
     assert chosen.members == ((0,), (1,))

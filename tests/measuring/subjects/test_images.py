@@ -6,7 +6,7 @@ import pytest
 from tests.measuring.made import arrays, subject_of
 from unshortcut.data.source import BadImageError, Image, ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.measuring.subjects.images import half_of_each, prepare, stratified
+from unshortcut.measuring.subjects.images import Prepared, half_of_each, stratified
 from unshortcut.views.evaluation import EvaluationView
 
 
@@ -63,9 +63,9 @@ def _numbered(count: int) -> ImageSource:
 def test_images_that_cannot_be_read_are_left_out_with_a_word() -> None:
     source = _OneBroken(_numbered(6), {2})
     with pytest.warns(UserWarning, match=r"1 of 6 .* '2\.png'"):
-        images = prepare(
+        images = Prepared(
             source, EvaluationView(8, 1.0), np.arange(6), source.labels, ("even", "odd"), 6
-        )
+        ).decoded(workers=1)
     assert images.indices.tolist() == [0, 1, 3, 4, 5]
     assert images.required_labels().tolist() == [0, 1, 1, 0, 1]
     assert images.pixels(2)[0, 0, 0] == 3
@@ -75,7 +75,7 @@ def test_images_that_cannot_be_read_are_left_out_with_a_word() -> None:
 def test_no_readable_image_at_all_is_an_error() -> None:
     source = _OneBroken(_numbered(2), {0, 1})
     with pytest.raises(UsageError, match=r"2 of 2 .* it is torn"):
-        prepare(source, EvaluationView(8, 1.0), np.arange(2), None, (), 2)
+        Prepared(source, EvaluationView(8, 1.0), np.arange(2), None, (), 2).decoded(workers=1)
 
 
 def test_transforms_get_the_pixels_of_their_position_and_order_is_kept() -> None:

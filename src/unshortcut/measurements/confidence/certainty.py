@@ -21,7 +21,7 @@ from unshortcut.measurements.confidence.calibration import (
     reliability,
 )
 from unshortcut.measuring.estimates import Estimate
-from unshortcut.measuring.subjects.classifier import Kind
+from unshortcut.measuring.subjects.classifier import ClassifierKind
 
 SURE = 0.9
 """A decision with more confidence than this counts as confident."""
@@ -39,7 +39,7 @@ class ConfidenceResult:
     """Number of classes K to choose from."""
     num_outputs: int
     """Number of all classes of the classifier."""
-    kind: Kind
+    kind: ClassifierKind
     """Kind of classifier."""
     bins: tuple[Bin, ...]
     calibration_error: float
@@ -85,7 +85,7 @@ def confidence_of(
     *,
     total: int,
     outputs: int,
-    kind: Kind,
+    kind: ClassifierKind,
     seed: int = 0,
 ) -> ConfidenceResult:
     """The result for probabilities (N, K), labels (N,) and the images' indices in the data (N,)."""

@@ -20,7 +20,7 @@ from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.wording import some
 
 Aggregate = Literal["mean", "sum"]
-Mapped = Mapping[str, Sequence[str]]
+ClassMapping = Mapping[str, Sequence[str]]
 """Classes of the model (names, or indices from 0) for each class of the data."""
 
 IMAGENET_CLASSES = 1000
@@ -50,12 +50,9 @@ rgeirhos/texture-vs-shape."""
 class ClassOutputs:
     """The outputs of a classifier that belong to each of some classes."""
 
-    names: tuple[str, ...]
-    """Classes that have at least one output."""
-    members: tuple[tuple[int, ...], ...]
-    """Indices of the outputs of each class."""
-    missing: tuple[str, ...] = ()
-    """Requested classes without an output."""
+    names: tuple[str, ...]  # classes that have at least one output
+    members: tuple[tuple[int, ...], ...]  # indices of the outputs of each class
+    missing: tuple[str, ...] = ()  # requested classes without an output
     aggregate: Aggregate = "mean"
 
     def probabilities(self, native: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,10 +64,7 @@ class ClassOutputs:
         return np.divide(chosen, total, out=even, where=total > 0)
 
     def decisions(self, native: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Probabilities (N, C) of the outputs to the index of the likeliest class (N,).
-
-        It is the first of several equally likely classes, and -1 where all have probability 0.
-        """
+        """Probabilities (N, C) of the outputs to likeliest classes (N,); -1 where all have 0."""
         chosen = self._aggregated(native)
         return np.where(chosen.any(axis=1), chosen.argmax(axis=1), -1)
 
@@ -86,10 +80,10 @@ class ClassOutputs:
         return np.stack(columns, axis=1)
 
 
-def select(
+def outputs_for(
     names: Sequence[str],
     native: Sequence[str],
-    mapping: Mapped | None,
+    mapping: ClassMapping | None,
     aggregate: Aggregate,
     *,
     by_name_first: bool = False,
@@ -98,24 +92,19 @@ def select(
 
     Outputs that are classes of ImageNet, all of them or some (ImageNet-100), are also found by the
     WordNet id and the other names of their class, and by its category among the 16.
+    `NotApplicable` is raised if fewer than two classes have an output.
 
     Args:
         names: classes of the data.
         native: names of the classifier's outputs.
         by_name_first: use the mapping only for classes that no output is named after, and only
             where all of its entries are names of outputs. It was written for another classifier.
-
-    Raises:
-        NotApplicable: fewer than two classes have an output.
     """
     outputs = _Outputs(native)
-    known = mapping or {}
+    known = dict(mapping or {})
     if by_name_first:
-        known = {
-            name: entries
-            for name, entries in known.items()
-            if name not in native and set(entries) <= set(native)
-        }
+        own = set(native)
+        known = {name: known[name] for name in known if name not in own and {*known[name]} <= own}
     members = {name: outputs.members(name, known) for name in names}
     found = {name: indices for name, indices in members.items() if indices}
     if len(found) < 2:
@@ -127,7 +116,7 @@ def select(
     return ClassOutputs(tuple(found), tuple(found.values()), missing, aggregate)
 
 
-def unnamed(count: int) -> tuple[str, ...]:
+def placeholder_names(count: int) -> tuple[str, ...]:
     """Names for outputs that have none; no class folder is called so by accident."""
     return tuple(f"output {index}" for index in range(count))
 
@@ -151,7 +140,7 @@ class _Outputs:
         self.similar = _indices_by_name([_plain(name) for name in native])
         self.imagenet = _imagenet_indices(native)
 
-    def members(self, name: str, mapping: Mapped) -> tuple[int, ...]:
+    def members(self, name: str, mapping: ClassMapping) -> tuple[int, ...]:
         """Indices of the outputs of a class; empty where it has none."""
         mapped = [self._index(entry) for entry in mapping.get(name, ())]
         found = [index for index in mapped if index is not None]
@@ -175,12 +164,8 @@ class _Outputs:
         similar = self.similar.get(_plain(name), ())
         if len(similar) == 1:
             return similar
-        wanted = categories().get(_plain(name)) or (_imagenet_index(name),)
-        return tuple(
-            index
-            for index, number in enumerate(self.imagenet)
-            if number is not None and number in wanted
-        )
+        wanted = set(categories().get(_plain(name)) or (_imagenet_index(name),)) - {None}
+        return tuple(index for index, number in enumerate(self.imagenet) if number in wanted)
 
     def _index(self, entry: str) -> int | None:
         """The output that an entry of a mapping means; None where it is not exactly one."""
@@ -198,7 +183,10 @@ def _imagenet_indices(native: Sequence[str]) -> list[int | None]:
     if len(native) == IMAGENET_CLASSES:
         in_order = sum(output == index for output, index in enumerate(indices))
         # Two classes are called crane, and lists differ in a few names: their order tells them.
-        if tuple(native) == unnamed(IMAGENET_CLASSES) or in_order > 0.9 * IMAGENET_CLASSES:
+        if (
+            tuple(native) == placeholder_names(IMAGENET_CLASSES)
+            or in_order > 0.9 * IMAGENET_CLASSES
+        ):
             return list(range(IMAGENET_CLASSES))
     return indices
 

@@ -17,19 +17,20 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.inference.features import Features
 from unshortcut.inference.forward import checked, run_model
+from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.class_names import (
     IMAGENET_CLASSES,
     Aggregate,
+    ClassMapping,
     ClassOutputs,
-    Mapped,
-    select,
-    unnamed,
+    outputs_for,
+    placeholder_names,
 )
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.knn import choose_k, knn_votes
 from unshortcut.probes.linear import fit_linear
 
-Kind = Literal["head", "linear", "knn"]
+ClassifierKind = Literal["head", "linear", "knn"]
 ProbabilityFunction = Callable[[Tensor, Tensor | None], Tensor]
 """Features (N, D) and logits (N, C), if any, to probabilities (N, C)."""
 
@@ -38,29 +39,35 @@ ProbabilityFunction = Callable[[Tensor, Tensor | None], Tensor]
 class Classifier:
     """Assigns probabilities of classes to the outputs of a model."""
 
-    kind: Kind
+    kind: ClassifierKind
     description: str
     """For the report, such as `its own head of 1000 classes`."""
     classes: tuple[str, ...]
     probabilities: ProbabilityFunction
     identity: str
     """Everything that it depends on except the model; part of the key of cached results."""
-    mapping: Mapped | None = None
+    mapping: ClassMapping | None = None
     aggregate: Aggregate = "mean"
 
     def over(self, names: Sequence[str]) -> ClassOutputs:
         """Its outputs for some classes; `NotApplicable` if it knows fewer than two of them."""
         # A mapping is meant for a head: a fitted classifier has the class names of the data.
         own = self.kind != "head"
-        return select(names, self.classes, self.mapping, self.aggregate, by_name_first=own)
+        return outputs_for(names, self.classes, self.mapping, self.aggregate, by_name_first=own)
+
+    def count_known(self, names: Sequence[str]) -> int:
+        """How many of some classes have an output; 0 if fewer than two have."""
+        try:
+            return len(self.over(names).names)
+        except NotApplicable:
+            return 0
 
 
 @dataclass(frozen=True)
 class Outputs:
     """Outputs of a model for N images."""
 
-    features: NDArray[np.float32]
-    """(N, D)."""
+    features: NDArray[np.float32]  # (N, D)
     native: NDArray[np.float64] | None
     """(N, C): probabilities of the classifier's own classes; None without a classifier."""
 
@@ -98,7 +105,7 @@ def run(model: LoadedModel, classifier: Classifier | None, images: NDArray[np.ui
     return Outputs(values, None if native is None else native.cpu().double().numpy())
 
 
-def head(model: LoadedModel, mapping: Mapped | None, aggregate: Aggregate) -> Classifier:
+def head(model: LoadedModel, mapping: ClassMapping | None, aggregate: Aggregate) -> Classifier:
     """The classification head of the model."""
     assert model.logits is not None
     side = model.preprocessing.size
@@ -108,7 +115,7 @@ def head(model: LoadedModel, mapping: Mapped | None, aggregate: Aggregate) -> Cl
     classes = model.classes
     description = f"its own head of {width} classes"
     if classes is None:
-        classes = unnamed(width)
+        classes = placeholder_names(width)
         if width == IMAGENET_CLASSES:
             description += ", assumed to be those of ImageNet in the usual order"
     if len(classes) != width:
@@ -125,11 +132,11 @@ def head(model: LoadedModel, mapping: Mapped | None, aggregate: Aggregate) -> Cl
 
 
 def fit_classifier(
-    kind: Kind,
+    kind: ClassifierKind,
     features: Features,
     source: ImageSource,
     name: str,
-    mapping: Mapped | None,
+    mapping: ClassMapping | None,
     aggregate: Aggregate,
 ) -> Classifier:
     """Fit a linear probe or a nearest-neighbor classifier on the features of labeled images."""
@@ -144,23 +151,15 @@ def fit_classifier(
     key = f"{kind} {source.fingerprint()} {mapping} {aggregate}"
     if kind == "linear":
         (probe,) = fit_linear(rows, truth, classes=len(classes), seeds=(0,))
-        return Classifier(
-            "linear",
-            f"a linear probe on its features, fitted on {fitted_on}",
-            classes,
-            lambda values, _: probe.logits(values.cpu()).double().softmax(dim=1),
-            key,
-            mapping,
-            aggregate,
-        )
-    k, _ = choose_k(rows, truth)
-    neighbors = f"the {k} nearest neighbors" if k > 1 else "the nearest neighbor"
-    return Classifier(
-        "knn",
-        f"{neighbors} among {fitted_on}",
-        classes,
-        lambda values, _: knn_votes(rows, truth, values.cpu(), k=k, classes=len(classes)).double(),
-        key,
-        mapping,
-        aggregate,
-    )
+        description = f"a linear probe on its features, fitted on {fitted_on}"
+    else:
+        k, _ = choose_k(rows, truth)
+        neighbors = f"the {k} nearest neighbors" if k > 1 else "the nearest neighbor"
+        description = f"{neighbors} among {fitted_on}"
+
+    def probabilities(values: Tensor, logits: Tensor | None) -> Tensor:
+        if kind == "linear":
+            return probe.logits(values.cpu()).double().softmax(dim=1)
+        return knn_votes(rows, truth, values.cpu(), k=k, classes=len(classes)).double()
+
+    return Classifier(kind, description, classes, probabilities, key, mapping, aggregate)

@@ -36,10 +36,8 @@ class Conflict:
     classes: tuple[str, ...]
     """Classes to decide among: those of the cues, or all 16 categories of Geirhos et al. where
     every cue is one of them."""
-    shapes: NDArray[np.int64]
-    """Class of the shape (N,), an index into `classes`."""
-    textures: NDArray[np.int64]
-    """Class of the texture (N,), an index into `classes`."""
+    shapes: NDArray[np.int64]  # (N,), indices into `classes`
+    textures: NDArray[np.int64]  # (N,), indices into `classes`
 
 
 def open_conflict(spec: str | Path | ImageSource) -> Conflict:
@@ -64,18 +62,15 @@ def open_conflict(spec: str | Path | ImageSource) -> Conflict:
         )
     names = {name for cue in named for name in cue}
     classes = tuple(CATEGORIES) if names <= set(CATEGORIES) else tuple(sorted(names))
-    shapes, textures = zip(*named, strict=True)
-    return Conflict(source, classes, _indices(shapes, classes), _indices(textures, classes))
+    index = {name: number for number, name in enumerate(classes)}
+    labels = np.array([[index[name] for name in cue] for cue in named], dtype=np.int64)
+    return Conflict(source, classes, shapes=labels[:, 0], textures=labels[:, 1])
 
 
 def cues_of(identity: str, known: Collection[str] = ()) -> tuple[str, str] | None:
-    """Classes of shape and texture that a file name states, or None.
-
-    The names of `known` classes may have any hyphens and digits.
-    """
+    """Classes of shape and texture in a file name, or None; `known` names may have hyphens."""
     stem = PurePosixPath(identity).stem
-    hyphens = [at for at, character in enumerate(stem) if character == "-"]
-    halves = [(stem[:at], stem[at + 1 :]) for at in hyphens]
+    halves = [(stem[: at.start()], stem[at.end() :]) for at in re.finditer("-", stem)]
     for left, right in halves:
         shape, texture = _known(left, known), _known(right, known)
         if shape is not None and texture is not None:
@@ -105,8 +100,3 @@ def _from_shapes(source: Shapes) -> Conflict:
             f"the images of shapes@{source.split} do not have two cues; use shapes@conflict"
         )
     return Conflict(source, SHAPE_NAMES, source.shape_labels, source.texture_labels)
-
-
-def _indices(names: tuple[str, ...], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    index = {name: at for at, name in enumerate(classes)}
-    return np.array([index[name] for name in names], dtype=np.int64)

@@ -1,7 +1,7 @@
 """Images as a model sees them: resized and cropped, uint8, before they are normalized."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ Transform = Callable[[Pixels, int], Pixels]
 
 IN_MEMORY = 2**30
 """Images of at most so many bytes are kept in memory; more are decoded for every pass."""
-_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,9 @@ class Prepared:
 
     source: ImageSource
     view: View
-    indices: Indices
-    """(N,) positions in the source."""
-    labels: Indices | None
-    """(N,) indices into `classes`."""
-    classes: tuple[str, ...]
-    """Empty if there are no labels."""
+    indices: Indices  # (N,), positions in the source
+    labels: Indices | None  # (N,), indices into `classes`
+    classes: tuple[str, ...]  # empty if there are no labels
     total: int
     """Number of images from which these were chosen."""
     unreadable: int = 0
@@ -58,16 +54,9 @@ class Prepared:
     def take(self, rows: Sequence[int] | Indices) -> "Prepared":
         """The images at some positions."""
         chosen = np.asarray(rows, dtype=np.int64)
-        return Prepared(
-            self.source,
-            self.view,
-            self.indices[chosen],
-            None if self.labels is None else self.labels[chosen],
-            self.classes,
-            self.total,
-            self.unreadable,
-            None if self.kept is None else tuple(self.kept[row] for row in chosen.tolist()),
-        )
+        labels = None if self.labels is None else self.labels[chosen]
+        kept = None if self.kept is None else tuple(self.kept[row] for row in chosen.tolist())
+        return replace(self, indices=self.indices[chosen], labels=labels, kept=kept)
 
     def some(self, most: int | None, seed: int) -> "Prepared":
         """At most `most` of the images, stratified by class if there are labels."""
@@ -81,46 +70,20 @@ class Prepared:
         assert self.labels is not None
         return self.labels
 
-
-def prepare(
-    source: ImageSource,
-    view: View,
-    indices: Indices,
-    labels: Indices | None,
-    classes: tuple[str, ...],
-    total: int,
-    *,
-    workers: int | None = None,
-    on_progress: OnProgress | None = None,
-) -> Prepared:
-    """Decode images; unreadable ones are left out with a warning, an error if there is no other."""
-    in_memory = len(indices) * view.size * view.size * 3 <= IN_MEMORY
-    read = view_reader(source, view)
-    unreadable = Unreadable(len(indices))
-    pixels: list[Pixels] = []
-    readable: list[int] = []
-    for rows, images in read_batches(
-        lambda row: read(int(indices[row])),
-        lambda row: source.identity(int(indices[row])),
-        unreadable,
-        batch_size=_BATCH,
-        workers=workers,
-        on_progress=on_progress,
-    ):
-        readable += rows
-        if in_memory:
-            pixels += images
-    chosen = np.asarray(readable, dtype=np.int64)
-    return Prepared(
-        source,
-        view,
-        indices[chosen],
-        None if labels is None else labels[chosen],
-        classes,
-        total,
-        len(unreadable.failures),
-        tuple(pixels) if in_memory else None,
-    )
+    def decoded(self, workers: int | None, on_progress: OnProgress | None = None) -> "Prepared":
+        """The images that can be read; there is a warning if some cannot, an error if none can."""
+        in_memory = len(self) * self.view.size**2 * 3 <= IN_MEMORY
+        unreadable = Unreadable(len(self))
+        pixels: list[Pixels] = []
+        readable: list[int] = []
+        for rows, images in read_batches(
+            self.pixels, self.identity, unreadable, workers=workers, on_progress=on_progress
+        ):
+            readable += rows
+            if in_memory:
+                pixels += images
+        kept = tuple(pixels) if in_memory else None
+        return replace(self.take(readable), unreadable=len(unreadable.failures), kept=kept)
 
 
 def stratified(labels: Indices, most: int, seed: int) -> Indices:

@@ -14,12 +14,10 @@ from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, Outputs, join, run
 from unshortcut.measuring.subjects.conflict import Conflict
-from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform, prepare, stratified
+from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
 from unshortcut.models.load import LoadedModel
 from unshortcut.progress import OnProgress
 from unshortcut.views.evaluation import EvaluationView, WholeView
-
-BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,7 @@ class Subject:
     settings: Settings = field(default_factory=Settings)
     conflict: Conflict | None = None
     shifts: Mapping[str, ImageSource] = field(default_factory=dict)
-    hierarchy: Mapping[str, str] | None = None
-    """Fine class to coarse class."""
+    hierarchy: Mapping[str, str] | None = None  # fine class to coarse class
     head: Classifier | None = None
     """The head of the model, if a fitted classifier is used for the data instead of it."""
     workers: int | None = None
@@ -65,37 +62,26 @@ class Subject:
         return self.classifier
 
     def deciding(self, names: Sequence[str]) -> "Subject":
-        """The same model with the classifier that knows more of these classes.
-
-        A fitted classifier knows the classes of the data; the head may know others.
-        """
+        """The same model, classified by its head if that knows more of these classes."""
         if self.head is None or self.classifier is None:
             return self
-        try:
-            named = len(self.classifier.over(names).names)
-        except NotApplicable:
-            named = 0
-        try:
-            own = len(self.head.over(names).names)
-        except NotApplicable:
-            own = 0
-        return replace(self, classifier=self.head, head=None) if own > named else self
+        if self.head.count_known(names) <= self.classifier.count_known(names):
+            return self
+        return replace(self, classifier=self.head, head=None)
 
     def labeled(self, most: int | None = None) -> Prepared:
         """At most `most` images of `classes`, or all with `settings.full`.
 
         They are the same for all models that know the same classes.
         """
-        everything = self._labeled
-        return everything if self.settings.full else everything.some(most, self.settings.seed)
+        return self._at_most(most, self._labeled)
 
     def unlabeled(self, most: int | None = None) -> Prepared:
         """At most `most` images of the data, labeled or not, or all with `settings.full`."""
         try:
             return self.labeled(most)
         except NotApplicable:
-            everything = self._unlabeled
-            return everything if self.settings.full else everything.some(most, self.settings.seed)
+            return self._at_most(most, self._unlabeled)
 
     def prepare(
         self,
@@ -122,23 +108,9 @@ class Subject:
             rows = np.flatnonzero(labels >= 0)
         names = tuple(classes if classes is not None else source.classes or ())
         chosen = None if labels is None else labels[rows]
-        limit = None if self.settings.full else most
-        total = len(rows)
-        if limit is not None and total > limit:
-            strata = np.zeros(total, np.int64) if chosen is None else chosen
-            kept = stratified(strata, limit, self.settings.seed)
-            rows, chosen = rows[kept], None if chosen is None else chosen[kept]
         view = WholeView(self._view.size) if whole else self._view
-        return prepare(
-            source,
-            view,
-            rows,
-            chosen,
-            names,
-            total,
-            workers=self.workers,
-            on_progress=on_progress,
-        )
+        images = Prepared(source, view, rows, chosen, names, len(rows))
+        return self._at_most(most, images).decoded(self.workers, on_progress)
 
     def outputs(
         self,
@@ -150,9 +122,7 @@ class Subject:
 
         Outputs for plain images of the data are computed once and shared by all measurements.
         """
-        if transform is None and self._is_plain(images):
-            return self._known(images, on_progress)
-        return join(list(self._run(images, transform, on_progress)))
+        return join(list(self._batches(images, transform, on_progress)))
 
     def probabilities(
         self,
@@ -161,12 +131,8 @@ class Subject:
         on_progress: OnProgress | None = None,
     ) -> NDArray[np.float64]:
         """Probabilities (N, K) of `classes`; arguments as in `outputs`."""
-        if transform is None and self._is_plain(images):
-            native = self._known(images, on_progress).native
-            assert native is not None
-            return self.selection.probabilities(native)
         parts = []
-        for outputs in self._run(images, transform, on_progress):  # features may be large
+        for outputs in self._batches(images, transform, on_progress):  # features may be large
             assert outputs.native is not None
             parts.append(self.selection.probabilities(outputs.native))
         return np.concatenate(parts)
@@ -193,23 +159,27 @@ class Subject:
         return self.prepare(self.data, self.settings.max_images)
 
     @cached_property
-    def _plain_outputs(self) -> "_PlainOutputs":
-        return _PlainOutputs({}, [])
+    def _known(self) -> dict[int, Outputs]:
+        """Outputs for plain images of the data, as far as they are known, by index in the data."""
+        return {}
 
-    def _is_plain(self, images: Prepared) -> bool:
-        """Whether the images are of the data and in the model's usual view."""
-        return images.source is self.data and images.view == self._view
+    def _at_most(self, most: int | None, images: Prepared) -> Prepared:
+        return images if self.settings.full else images.some(most, self.settings.seed)
 
-    def _known(self, images: Prepared, on_progress: OnProgress | None) -> Outputs:
-        """Outputs for plain images; those that are not known yet are computed."""
-        known, indices = self._plain_outputs, images.indices.tolist()
-        new = [row for row, index in enumerate(indices) if index not in known.rows]
+    def _batches(
+        self, images: Prepared, transform: Transform | None, on_progress: OnProgress | None
+    ) -> Iterator[Outputs]:
+        """Outputs in parts; those for plain images of the data are taken from the known ones."""
+        if transform or images.source is not self.data or images.view != self._view:
+            yield from self._run(images, transform, on_progress)
+            return
+        indices = images.indices.tolist()
+        new = [row for row, index in enumerate(indices) if index not in self._known]
         if new:
             found = join(list(self._run(images.take(new), None, on_progress)))
-            first = len(known.rows)
-            known.rows.update({indices[row]: first + number for number, row in enumerate(new)})
-            known.outputs[:] = [join([*known.outputs, found])]
-        return known.outputs[0].rows(np.array([known.rows[index] for index in indices]))
+            for number, row in enumerate(new):
+                self._known[indices[row]] = found.rows(np.array([number]))
+        yield join([self._known[index] for index in indices])
 
     def _run(
         self, images: Prepared, transform: Transform | None, on_progress: OnProgress | None
@@ -221,22 +191,8 @@ class Subject:
             return pixels if transform is None else transform(pixels, position)
 
         # All of them could be read before, so that none may be missing now.
+        unreadable = Unreadable(len(images), max_share=0)
         for _, pixels in read_batches(
-            read,
-            images.identity,
-            Unreadable(len(images), max_share=0),
-            batch_size=BATCH,
-            workers=self.workers,
-            on_progress=on_progress,
+            read, images.identity, unreadable, workers=self.workers, on_progress=on_progress
         ):
             yield run(self.model, self.classifier, np.stack(pixels))
-
-
-@dataclass(frozen=True)
-class _PlainOutputs:
-    """Outputs for plain images of the data, as far as they are known."""
-
-    rows: dict[int, int]
-    """Row in the outputs by index in the data."""
-    outputs: list[Outputs]
-    """One entry, or none yet."""

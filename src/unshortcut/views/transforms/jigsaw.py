@@ -20,7 +20,7 @@ PIECE_SHARE = 64 / 85
 class Jigsaw(ViewTransform):
     """The view's own augmentations, then a randomly placed piece from each cell of the grid.
 
-    The pieces form one image in a random order; `models.jigsaw.cut` separates them again.
+    The pieces form one image in a random order; `models.heads.cut` separates them again.
     """
 
     def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> tuple[list[Any], int]:
