@@ -14,8 +14,13 @@ from torch import Tensor, nn
 from tests.small import TINY
 from unshortcut.inference.features import Features
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.measurements.saliency.gradcam import class_scores, grad_cam, require_library
-from unshortcut.measurements.saliency.layers import as_maps, find_layers
+from unshortcut.measurements.saliency.gradcam import (
+    as_maps,
+    class_scores,
+    find_layers,
+    grad_cam,
+    require_library,
+)
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, fit_classifier, head

@@ -1,10 +1,10 @@
 """Accuracy of a model under the 15 corruptions of ImageNet-C."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-import timm.data
 from numpy.typing import NDArray
+from timm.data import ImageNetInfo
 
 from unshortcut.imaging.corruptions import SMALLEST, corrupt
 from unshortcut.measurements.corruptions.accuracy import (
@@ -25,14 +25,14 @@ from unshortcut.measurements.corruptions.exhibits import (
     unlike_alexnet,
     without_errors,
 )
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Exhibit, Picture, picture
 from unshortcut.measuring.settings import Settings
-from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
+from unshortcut.measuring.subjects.images import Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
-from unshortcut.randomness import generator, key_bits
+from unshortcut.randomness import key_bits
 
 MAX_IMAGES = 192
 """Each image is seen 75 times; three full batches."""
@@ -40,8 +40,6 @@ SHOWN = 3
 """Severity of the pictures."""
 NOTABLE = 0.05
 """Smallest drop that the verdict mentions."""
-_IN_A_SENTENCE = {"digital": "digital corruptions"}
-"""Groups whose name alone does not fit into a sentence."""
 
 
 class Corruptions(Measurement[CorruptionsResult]):
@@ -89,30 +87,24 @@ class Corruptions(Measurement[CorruptionsResult]):
             return subject.probabilities(images, transform, progress).argmax(axis=1) == labels
 
         clean = right(0)
-        corrupted = {
-            name: np.stack(
-                [
-                    right(index * len(LEVELS) + level, _transform(images, settings, name, level))
-                    for level in LEVELS
-                ]
-            )
-            for index, name in enumerate(NAMES)
-        }
+        cases = [(name, level) for name in NAMES for level in LEVELS]
+        transforms = [_transform(images, settings, *case) for case in cases]
+        decided = np.stack([right(number, one) for number, one in enumerate(transforms, start=1)])
+        by_name = decided.reshape(len(NAMES), len(LEVELS), -1)
+        corrupted = dict(zip(NAMES, by_name, strict=True))
         conditions = Conditions(
             num_images=len(images),
             total=images.total,
             image_set=f"{key_bits(*images.indices.tolist()):032x}",
             size=images.view.size,
             num_classes=len(images.classes),
-            imagenet=_is_imagenet(images.classes),
+            imagenet=set(images.classes) == set(ImageNetInfo("imagenet-1k").label_names()),
             severities=settings.severities,
         )
         shown = _pictures(images, settings)
         return corruptions_result(conditions, clean, corrupted, shown, settings.seed)
 
-    def metrics(
-        self, result: CorruptionsResult, baseline: CorruptionsResult | None
-    ) -> dict[str, Metric]:
+    def metrics(self, result: CorruptionsResult, baseline: CorruptionsResult | None) -> Metrics:
         reference = "AlexNet" if baseline is None else "the baseline"
         unlike = unlike_alexnet(result.conditions) if baseline is None else without_errors(baseline)
         fifteen = "; ".join(part for part in (OWN_TEXTURES, unlike) if part)
@@ -157,7 +149,7 @@ class Corruptions(Measurement[CorruptionsResult]):
 
     def exhibits(
         self, results: Mapping[str, CorruptionsResult], baseline: CorruptionsResult | None
-    ) -> Sequence[Exhibit]:
+    ) -> list[Exhibit]:
         return corruption_exhibits(results, baseline, SHOWN)
 
     def finding(self, result: CorruptionsResult) -> Finding | None:
@@ -174,16 +166,10 @@ class Corruptions(Measurement[CorruptionsResult]):
 
 
 def _transform(images: Prepared, settings: Settings, name: str, level: int) -> Transform:
-    def transform(pixels: Pixels, position: int) -> Pixels:
-        rng = generator(settings.seed, "corruption", name, level, int(images.indices[position]))
-        return corrupt(pixels, name, level, rng, settings.severities)
-
-    return transform
-
-
-def _is_imagenet(classes: Sequence[str]) -> bool:
-    """Whether classes are the WordNet ids of ImageNet's thousand classes."""
-    return set(classes) == set(timm.data.ImageNetInfo("imagenet-1k").label_names())
+    return images.seeded(
+        (settings.seed, "corruption", name, level),
+        lambda pixels, rng: corrupt(pixels, name, level, rng, settings.severities),
+    )
 
 
 def _pictures(images: Prepared, settings: Settings) -> list[Picture]:
@@ -197,4 +183,5 @@ def _pictures(images: Prepared, settings: Settings) -> list[Picture]:
 
 
 def _phrase(group: str) -> str:
-    return _IN_A_SENTENCE.get(group, group)
+    """The name of a group in a sentence."""
+    return "digital corruptions" if group == "digital" else group

@@ -5,6 +5,7 @@ so that 1 means as far as another image.
 """
 
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from unshortcut.measuring.subjects.classifier import Outputs
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
-from unshortcut.randomness import generator
 
 FeatureArray = NDArray[np.float32]
 """(N, D)."""
@@ -74,17 +74,16 @@ def profiles(subject: Subject, images: Prepared, on_progress: OnProgress) -> Inv
     # Smaller distances are rounding errors of float32.
     if not between.mean() > 1e-9:
         raise NotApplicable("the model gives all images the same features")
-    steps = sum(len(one.levels) for one in VARIATIONS)
+    steps, done = sum(len(one.levels) for one in VARIATIONS), count()
     found: list[Profile] = []
-    done = 0
     for variation in VARIATIONS:
-        outputs = []
-        for level in variation.levels:
-            progress = part_of(on_progress, done, steps)
-            transform = _transform(subject, images, variation, level)
-            outputs.append(subject.outputs(images, transform, progress))
-            done += 1
-        found.append(_profile(subject, images, variation, plain, outputs, between))
+        transforms = [_transform(subject, images, variation, level) for level in variation.levels]
+        outputs = [
+            subject.outputs(images, transform, part_of(on_progress, next(done), steps))
+            for transform in transforms
+        ]
+        examples = [transform(images.pixels(0), 0) for transform in transforms]
+        found.append(_profile(subject, variation, examples, plain, outputs, between))
     return InvarianceResult(
         num_images=len(images),
         total=images.total,
@@ -131,8 +130,8 @@ def movement(distances: Distances, between: Distances, *, seed: int = 0) -> Esti
 
 def _profile(
     subject: Subject,
-    images: Prepared,
     variation: Variation,
+    examples: list[Pixels],
     plain: Outputs,
     outputs: list[Outputs],
     between: Distances,
@@ -141,11 +140,7 @@ def _profile(
     distances = [moved(plain.features, one.features) for one in outputs]
     decided = _decisions(subject, plain)
     same = [] if decided is None else [decided == _decisions(subject, one) for one in outputs]
-    first = images.pixels(0)
-    examples = [
-        picture(_transform(subject, images, variation, level)(first, 0), label, side=112)
-        for level, label in zip(variation.levels, variation.labels, strict=True)
-    ]
+    labeled = zip(examples, variation.labels, strict=True)
     return Profile(
         name=variation.name,
         title=variation.title,
@@ -157,16 +152,13 @@ def _profile(
         mean=movement(np.mean(distances, axis=0), between, seed=seed),
         cosine=tuple(1 - float(one.mean()) for one in distances),
         same=tuple(Estimate.share(np.asarray(one)) for one in same),
-        examples=tuple(examples),
+        examples=tuple(picture(pixels, label, side=112) for pixels, label in labeled),
     )
 
 
 def _transform(subject: Subject, images: Prepared, variation: Variation, level: float) -> Transform:
-    def transform(pixels: Pixels, position: int) -> Pixels:
-        rng = generator(subject.settings.seed, variation.name, int(images.indices[position]))
-        return variation.apply(pixels, level, rng)
-
-    return transform
+    key = (subject.settings.seed, variation.name)
+    return images.seeded(key, lambda pixels, rng: variation.apply(pixels, level, rng))
 
 
 def _decisions(subject: Subject, outputs: Outputs) -> NDArray[np.int64] | None:
