@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table
+from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier
@@ -120,10 +120,8 @@ class Coarse(Measurement[CoarseResult]):
         labels = images.required_labels()
         known = [row for row, at in enumerate(labels) if images.classes[at] not in missing]
         images = images.take(known)
-        native = subject.outputs(images, on_progress=on_progress).native
-        assert native is not None
         # The classes of the data come first among the outputs, so labels are valid for both.
-        probabilities = outputs.probabilities(native)
+        probabilities = subject.probabilities(images, None, on_progress, selection=outputs)
         return coarse_accuracy(probabilities, images.required_labels(), coarse, missing=missing)
 
     def metrics(self, result: CoarseResult, baseline: CoarseResult | None) -> Metrics:
@@ -245,7 +243,7 @@ def _summary(results: Results) -> Table:
         Column("Errors"),
         Column("Images"),
     )
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, result in results.items():
         values = [one.value for one in result.total.estimates()]
         counts = (result.total.num_errors, result.total.num_images)

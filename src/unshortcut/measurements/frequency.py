@@ -20,7 +20,7 @@ from unshortcut.measuring.exhibits import (
     picture,
 )
 from unshortcut.measuring.plots import Curve, chance_level, curves
-from unshortcut.measuring.subjects.images import Prepared, Transform
+from unshortcut.measuring.subjects.images import Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress, part_of
@@ -123,7 +123,38 @@ class Frequency(Measurement[FrequencyResult]):
     result = FrequencyResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> FrequencyResult:
-        return _response(subject, subject.labeled(MAX_IMAGES), on_progress)
+        images = subject.labeled(MAX_IMAGES)
+        labels = images.required_labels()
+        size = images.pixels(0).shape[0]
+        sides = tuple(max(1, round(share * size)) for share in SHARES)
+        right = subject.probabilities(images).argmax(axis=1) == labels
+        example = int(right.argmax())  # the first image that is classified correctly, if any
+        kinds = [(kept, shape) for shape in SHAPES for kept in KEPT]
+        found = []
+        for index, (kept, shape) in enumerate(kinds):
+            accuracy: list[Estimate] = []
+            examples: list[Picture] = []
+            for number, r in enumerate(sides, start=index * len(sides)):
+                progress = part_of(on_progress, number, len(kinds) * len(sides))
+                transform = _masked(kept, r, shape)
+                decided = subject.probabilities(images, transform, progress).argmax(axis=1)
+                accuracy.append(Estimate.share(decided == labels))
+                if shape == "square":
+                    pixels = transform(images.pixels(example), example)
+                    mark = "good" if decided[example] == labels[example] else "bad"
+                    caption = images.classes[decided[example]]
+                    examples.append(picture(pixels, caption, mark, side=112))
+            found.append(FrequencyCurve(kept, shape, tuple(accuracy), tuple(examples)))
+        return FrequencyResult(
+            num_images=len(images),
+            total=images.total,
+            size=size,
+            chance=1 / len(images.classes),
+            clean=Estimate.share(right),
+            shares=SHARES,
+            sides=sides,
+            curves=tuple(found),
+        )
 
     def metrics(self, result: FrequencyResult, baseline: FrequencyResult | None) -> Metrics:
         metrics = {}
@@ -189,41 +220,6 @@ def crossing(x: Sequence[float], y: Sequence[float], level: float) -> float:
         if y[i] >= level:
             return x[i - 1] + (level - y[i - 1]) / (y[i] - y[i - 1]) * (x[i] - x[i - 1])
     return math.nan
-
-
-def _response(subject: Subject, images: Prepared, on_progress: OnProgress) -> FrequencyResult:
-    """Classify labeled images through every mask."""
-    labels = images.required_labels()
-    size = images.pixels(0).shape[0]
-    sides = tuple(max(1, round(share * size)) for share in SHARES)
-    right = subject.probabilities(images).argmax(axis=1) == labels
-    example = int(right.argmax())  # the first image that is classified correctly, if any
-    kinds = [(kept, shape) for shape in SHAPES for kept in KEPT]
-    found = []
-    for index, (kept, shape) in enumerate(kinds):
-        accuracy: list[Estimate] = []
-        examples: list[Picture] = []
-        for number, r in enumerate(sides, start=index * len(sides)):
-            progress = part_of(on_progress, number, len(kinds) * len(sides))
-            transform = _masked(kept, r, shape)
-            decided = subject.probabilities(images, transform, progress).argmax(axis=1)
-            accuracy.append(Estimate.share(decided == labels))
-            if shape == "square":
-                pixels = transform(images.pixels(example), example)
-                mark = "good" if decided[example] == labels[example] else "bad"
-                caption = images.classes[decided[example]]
-                examples.append(picture(pixels, caption, mark, side=112))
-        found.append(FrequencyCurve(kept, shape, tuple(accuracy), tuple(examples)))
-    return FrequencyResult(
-        num_images=len(images),
-        total=images.total,
-        size=size,
-        chance=1 / len(images.classes),
-        clean=Estimate.share(right),
-        shares=SHARES,
-        sides=sides,
-        curves=tuple(found),
-    )
 
 
 def _masked(kept: Kept, r: int, shape: Shape) -> Transform:

@@ -100,7 +100,14 @@ class Neighbors(Measurement[NeighborsResult]):
         ]
         found = {name: one.agreement for name, one in results.items() if one.agreement is not None}
         if found:
-            shown.append(_bars(found))
+            series = {name: Bars.of([one.share]) for name, one in found.items()}
+            levels = {"chance": next(iter(found.values())).chance}
+            figure = bars(["all images"], series, "share of neighbors", levels=levels)
+            caption = (
+                f"Share of the {NEIGHBORS} nearest neighbors that have the class of the image, "
+                "with 95 % intervals."
+            )
+            shown.append(Plot("Neighbors of the same class", figure, caption, height=300))
         sheet = neighbor_pictures({name: result.queries for name, result in results.items()})
         if sheet.rows:
             return [*shown, sheet]
@@ -149,15 +156,3 @@ def _query(images: Prepared, row: int, near: NDArray[np.int64]) -> QueryNeighbor
         return picture(images.pixels(index), images.classes[label], mark, side=SIDE)
 
     return QueryNeighbors(images.identity(row), shown(row), tuple(map(shown, near[row].tolist())))
-
-
-def _bars(found: Mapping[str, Agreement]) -> Plot:
-    series = {name: Bars.of([one.share]) for name, one in found.items()}
-    chance = next(iter(found.values())).chance
-    return Plot(
-        "Neighbors of the same class",
-        bars(["all images"], series, "share of neighbors", levels={"chance": chance}),
-        f"Share of the {NEIGHBORS} nearest neighbors that have the class of the image, with 95 % "
-        "intervals.",
-        height=300,
-    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,16 +147,15 @@ def pairs_result(cosines: Cosines, seed: int = 0) -> PairsResult:
     }
     positive, negative = cosines["positive"], cosines["negative"]
 
-    def likeness(kind: str) -> Estimate:
-        def statistic(rows: NDArray[np.int64]) -> float:
-            zero = float(negative[rows].mean())
-            one = float(positive[rows].mean()) - zero
-            part = float(cosines[kind][rows].mean()) - zero
-            return part / one if one > 0 else float("nan")
+    def likeness(kind: str, rows: NDArray[np.int64]) -> float:
+        zero = float(negative[rows].mean())
+        one = float(positive[rows].mean()) - zero
+        part = float(cosines[kind][rows].mean()) - zero
+        return part / one if one > 0 else float("nan")
 
-        return Estimate.of(statistic, len(positive), seed=seed)
-
-    return PairsResult(len(positive), kinds, {kind: likeness(kind) for kind in SHUFFLED})
+    n = len(positive)
+    found = {kind: Estimate.of(partial(likeness, kind), n, seed=seed) for kind in SHUFFLED}
+    return PairsResult(n, kinds, found)
 
 
 def _table(results: Mapping[str, PairsResult]) -> Table:

@@ -31,6 +31,7 @@ MAX_IMAGES = 300
 NUM_EXAMPLES = 6
 MAX_BARS = 24
 """Up to so many classes are shown as bars, more as a histogram."""
+_TEXTURES = {"synthesized": texture_of, "tiled": tiles_of}
 NOTABLE = 0.25
 """The verdict mentions textures that give this part of the accuracy above chance."""
 
@@ -102,7 +103,39 @@ class TextureOnly(Measurement[TextureOnlyResult]):
     result = TextureOnlyResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> TextureOnlyResult:
-        return _accuracy(subject, subject.labeled(MAX_IMAGES), on_progress)
+        images = subject.labeled(MAX_IMAGES)
+        labels, key = images.required_labels(), (subject.settings.seed, "texture only")
+        transforms = {name: images.seeded(key, change) for name, change in _TEXTURES.items()}
+        probabilities = {}
+        for number, (name, transform) in enumerate(transforms.items()):
+            progress = part_of(on_progress, number, len(transforms))
+            probabilities[name] = subject.probabilities(images, transform, progress)
+        probabilities["plain"] = subject.probabilities(images)
+        decided = {name: one.argmax(axis=1) for name, one in probabilities.items()}
+        right = {name: one == labels for name, one in decided.items()}
+        solved = solved_by_texture(decided["synthesized"], labels, len(images.classes))
+        classes = []
+        for index in np.unique(labels).tolist():
+            own = labels == index
+            others = decided["synthesized"][~own] == index
+            classes.append(
+                ClassTextures(
+                    images.classes[index],
+                    int(own.sum()),
+                    **{name: Estimate.share(one[own]) for name, one in right.items()},
+                    elsewhere=float(others.mean()) if len(others) else float("nan"),
+                    solved=bool(solved[index]),
+                )
+            )
+        return TextureOnlyResult(
+            num_images=len(images),
+            total=images.total,
+            size=images.pixels(0).shape[0],
+            chance=1 / len(images.classes),
+            **{name: Estimate.share(one) for name, one in right.items()},
+            classes=tuple(sorted(classes, key=lambda one: -one.synthesized.value)),
+            examples=_best_examples(images, transforms, probabilities),
+        )
 
     def metrics(self, result: TextureOnlyResult, baseline: TextureOnlyResult | None) -> Metrics:
         title = "Accuracy on synthesized textures"
@@ -138,45 +171,6 @@ class TextureOnly(Measurement[TextureOnlyResult]):
             return None
         text = f"classifies {percent(textures.value)} of images correctly by their texture alone"
         return Finding(f"{text} (chance {percent(chance)})", 0.9 * min(kept, 1.0))
-
-
-_TEXTURES = {"synthesized": texture_of, "tiled": tiles_of}
-
-
-def _accuracy(subject: Subject, images: Prepared, on_progress: OnProgress) -> TextureOnlyResult:
-    """Classify the textures of labeled images, which are made on the fly."""
-    labels, key = images.required_labels(), (subject.settings.seed, "texture only")
-    transforms = {name: images.seeded(key, change) for name, change in _TEXTURES.items()}
-    probabilities = {}
-    for number, (name, transform) in enumerate(transforms.items()):
-        progress = part_of(on_progress, number, len(transforms))
-        probabilities[name] = subject.probabilities(images, transform, progress)
-    probabilities["plain"] = subject.probabilities(images)
-    decided = {name: one.argmax(axis=1) for name, one in probabilities.items()}
-    right = {name: one == labels for name, one in decided.items()}
-    solved = solved_by_texture(decided["synthesized"], labels, len(images.classes))
-    classes = []
-    for index in np.unique(labels).tolist():
-        own = labels == index
-        others = decided["synthesized"][~own] == index
-        classes.append(
-            ClassTextures(
-                images.classes[index],
-                int(own.sum()),
-                **{name: Estimate.share(one[own]) for name, one in right.items()},
-                elsewhere=float(others.mean()) if len(others) else float("nan"),
-                solved=bool(solved[index]),
-            )
-        )
-    return TextureOnlyResult(
-        num_images=len(images),
-        total=images.total,
-        size=images.pixels(0).shape[0],
-        chance=1 / len(images.classes),
-        **{name: Estimate.share(one) for name, one in right.items()},
-        classes=tuple(sorted(classes, key=lambda one: -one.synthesized.value)),
-        examples=_best_examples(images, transforms, probabilities),
-    )
 
 
 def _best_examples(

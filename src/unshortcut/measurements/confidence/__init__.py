@@ -3,7 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import astuple
+from functools import partial
+from typing import Any
 
+import plotly.graph_objects as go
+
+from unshortcut.intervals import wilson
 from unshortcut.measurements.confidence.calibration import (
     BINS,
     SURE,
@@ -11,9 +16,9 @@ from unshortcut.measurements.confidence.calibration import (
     confidence_of,
     where_all_are_right,
 )
-from unshortcut.measurements.confidence.plots import confidence_histogram, reliability_plot
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table
+from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
+from unshortcut.measuring.plots import color, error_bars, plain
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
@@ -24,7 +29,6 @@ HIGHEST_WEIGHT = 0.6
 """Weight of a model whose errors are all confident: that is bad, but no shortcut."""
 
 Results = Mapping[str, ConfidenceResult]
-"""Results by model."""
 
 
 class Confidence(Measurement[ConfidenceResult]):
@@ -76,6 +80,7 @@ class Confidence(Measurement[ConfidenceResult]):
     def metrics(self, result: ConfidenceResult, baseline: ConfidenceResult | None) -> Metrics:
         count, among = f"{result.num_images} images", f"among {result.num_classes} classes"
         by_chance = percent(result.calibration_error_by_chance, 1)
+        detail = partial(Metric.of, headline=False)
         return {
             "accuracy": Metric.of(
                 "Accuracy", result.accuracy, better="higher", note=f"{count}, {among}"
@@ -92,18 +97,10 @@ class Confidence(Measurement[ConfidenceResult]):
                 better="lower",
                 note=f"of {result.num_errors} errors",
             ),
-            "confidence_right": Metric.of(
-                "Confidence when right", result.confidence_right, headline=False
-            ),
-            "confidence_wrong": Metric.of(
-                "Confidence when wrong", result.confidence_wrong, headline=False
-            ),
-            "entropy_right": Metric.of(
-                "Entropy when right, in nats",
-                result.entropy_right,
-                percent=False,
-                headline=False,
-                note=among,
+            "confidence_right": detail("Confidence when right", result.confidence_right),
+            "confidence_wrong": detail("Confidence when wrong", result.confidence_wrong),
+            "entropy_right": detail(
+                "Entropy when right, in nats", result.entropy_right, percent=False, note=among
             ),
             "max_calibration_error": Metric(
                 "Largest calibration error of a bin",
@@ -111,17 +108,14 @@ class Confidence(Measurement[ConfidenceResult]):
                 better="lower",
                 headline=False,
             ),
-            "negative_log_likelihood": Metric.of(
+            "negative_log_likelihood": detail(
                 "Negative log-likelihood, in nats",
                 result.negative_log_likelihood,
                 percent=False,
                 better="lower",
-                headline=False,
                 note=among,
             ),
-            "brier": Metric.of(
-                "Brier score", result.brier, percent=False, better="lower", headline=False
-            ),
+            "brier": detail("Brier score", result.brier, percent=False, better="lower"),
         }
 
     def exhibits(self, results: Results, baseline: ConfidenceResult | None) -> list[Exhibit]:
@@ -131,14 +125,14 @@ class Confidence(Measurement[ConfidenceResult]):
             *([_agreed(results)] if len(results) > 1 else []),
             Plot(
                 "Accuracy by confidence",
-                reliability_plot(results),
+                _reliability(results),
                 f"Decisions in {BINS} bins by confidence. Below the dotted line a model is more "
                 "confident than accurate. Larger markers stand for more decisions; with 95 % "
                 "intervals.",
             ),
             Plot(
                 "Distribution of confidence",
-                confidence_histogram(results),
+                _histogram(results),
                 "Solid lines are correct decisions, dotted lines wrong ones.",
             ),
             _calibration(results),
@@ -175,7 +169,7 @@ def _accuracy(results: Results) -> Table:
         Column("Sure errors", percent=True, tip=f"errors with a confidence above {percent(SURE)}"),
         Column("Images"),
     )
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, one in results.items():
         confidence = (one.confidence, one.confidence_right, one.confidence_wrong, one.entropy_right)
         means = [each.value for each in (one.accuracy, *confidence)]
@@ -239,3 +233,63 @@ def _notes(results: Results) -> list[Note]:
         text = "The models choose from different numbers of classes, so their numbers are not"
         notes.append(Note(f"{text} comparable.", warning=True))
     return notes
+
+
+def _reliability(results: Results) -> dict[str, Any]:
+    """Accuracy by confidence, one line per model, with larger markers for fuller bins."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        line={"dash": "dot", "width": 1, "color": "#888"},
+        name="perfectly calibrated",
+        hoverinfo="skip",
+    )
+    for name, result in results.items():
+        filled = [one for one in result.bins if one.count]
+        most = max(one.count for one in filled)
+        accuracy = [one.accuracy for one in filled]
+        low, high = zip(*(wilson(one.right, one.count) for one in filled), strict=True)
+        figure.add_scatter(
+            x=[one.confidence for one in filled],
+            y=accuracy,
+            name=name,
+            mode="lines+markers",
+            line={"color": color(name), "width": 1},
+            marker={"size": [5 + 13 * (one.count / most) ** 0.5 for one in filled]},
+            error_y=error_bars(accuracy, low, high, color(name)),
+            customdata=[[one.right, one.count] for one in filled],
+            hovertemplate="confidence %{x:.1%}: accuracy %{y:.1%}, "
+            "%{customdata[0]} of %{customdata[1]}",
+        )
+    figure.update_layout(xaxis_title="confidence", yaxis_title="accuracy")
+    figure.update_xaxes(tickformat=".0%", range=[0, 1.02])
+    figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
+    return plain(figure)
+
+
+def _histogram(results: Results) -> dict[str, Any]:
+    """Shares of a model's decisions by confidence, separately for right and wrong ones."""
+    figure = go.Figure()
+    for name, result in results.items():
+        right = [one.right for one in result.bins]
+        wrong = [one.count - one.right for one in result.bins]
+        for kind, dash, counts in (("right", "solid", right), ("wrong", "dot", wrong)):
+            figure.add_scatter(
+                x=[(one.low + one.high) / 2 for one in result.bins],
+                y=[count / result.num_images for count in counts],
+                name=f"{name}, {kind}",
+                mode="lines",
+                line={"color": color(name), "dash": dash, "shape": "hvh"},
+                customdata=[
+                    [one.low, one.high, count]
+                    for one, count in zip(result.bins, counts, strict=True)
+                ],
+                hovertemplate="confidence %{customdata[0]:.0%} to %{customdata[1]:.0%}: "
+                f"%{{customdata[2]}} {kind}, %{{y:.1%}} of all",
+            )
+    figure.update_layout(xaxis_title="confidence", yaxis_title="share of decisions")
+    figure.update_xaxes(tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+    return plain(figure)

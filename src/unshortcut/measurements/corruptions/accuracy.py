@@ -69,9 +69,17 @@ class Conditions:
     severities: Severities
 
     @property
-    def like_alexnet(self) -> bool:
-        """Whether AlexNet's published errors were measured on such images and severities."""
-        return self.imagenet and self.severities == "imagenet" and self.size == ALEXNET_SIDE
+    def unlike_alexnet(self) -> str:
+        """Why AlexNet's published errors are not a suitable reference; empty if they are."""
+        if self.imagenet and self.severities == "imagenet" and self.size == ALEXNET_SIDE:
+            return ""
+        severities = "ImageNet" if self.severities == "imagenet" else "CIFAR"
+        classes = "ImageNet's 1000" if self.imagenet else str(self.num_classes)
+        return (
+            "AlexNet's errors were measured on ImageNet's 1000 classes at 224 px with the "
+            f"severities for ImageNet, these on {classes} classes at {self.size} px with those for "
+            f"{severities}, so an mCE relative to AlexNet means little"
+        )
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,12 @@ class CorruptionsResult:
     def errors(self, names: Sequence[str]) -> Errors:
         """(n, C): the share of levels at which each image is misclassified."""
         return np.stack([_digits(self.mistakes[name]) for name in names], axis=1) / len(LEVELS)
+
+    def without_errors(self) -> str:
+        """Why there is no mCE relative to this model; empty if there is one."""
+        errors = self.errors(NAMES).mean(axis=0)
+        names = [readable(name) for name, error in zip(NAMES, errors, strict=True) if error == 0]
+        return f"the baseline makes no errors under {', '.join(names)}" if names else ""
 
     def clean_errors(self) -> Errors:
         """(n,): 1 if an image is misclassified without corruption."""
@@ -217,6 +231,11 @@ def _reference(
     n = result.conditions.num_images
     clean = ALEXNET_CLEAN_ERROR if baseline is None else 1 - baseline.clean.value
     return np.tile(reference_errors(baseline, names), (n, 1)), np.full(n, clean)
+
+
+def readable(name: str) -> str:
+    """The name of a corruption with spaces for underscores."""
+    return name.replace("_", " ")
 
 
 def _digits(text: str) -> Errors:

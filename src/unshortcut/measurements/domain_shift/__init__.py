@@ -29,7 +29,6 @@ MAX_LISTED = 20
 """Limit on the class names in a note."""
 
 Results = Mapping[str, DomainShiftResult]
-"""Results by model."""
 
 
 class DomainShift(Measurement[DomainShiftResult]):
@@ -91,8 +90,8 @@ class DomainShift(Measurement[DomainShiftResult]):
         return found
 
     def exhibits(self, results: Results, baseline: DomainShiftResult | None) -> list[Exhibit]:
-        shown = [_plot(results), _summary(results), _examples(results), _by_class(results)]
-        return [*shown, *_notes(results)]
+        plot, examples = _plot(results), _examples(results)
+        return [plot, _summary(results), examples, _by_class(results), *_notes(results)]
 
     def finding(self, result: DomainShiftResult) -> Finding | None:
         """The largest loss that is significant."""

@@ -124,7 +124,7 @@ def _measured(
     outputs, names = subject.decisions.over(tuple(shared)), tuple(shared)
     most = min(MAX_IMAGES, subject.settings.max_images)
     images = subject.prepare(source, most, classes=tuple(shared.values()))
-    probabilities = _probabilities(subject, images, outputs, on_progress)
+    probabilities = subject.probabilities(images, None, on_progress, selection=outputs)
     inside: Sequence[Count | None] = _inside(subject, outputs) if not alone else [None] * len(names)
     shifted = _counts(probabilities, images)
     decided, labels = probabilities.argmax(axis=1), images.required_labels()
@@ -163,15 +163,7 @@ def _inside(subject: Subject, outputs: ClassOutputs) -> list[Count]:
         images = subject.labeled()
     else:
         images = subject.prepare(subject.data, subject.settings.max_images, classes=outputs.names)
-    return _counts(_probabilities(subject, images, outputs, None), images)
-
-
-def _probabilities(
-    subject: Subject, images: Prepared, outputs: ClassOutputs, on_progress: OnProgress | None
-) -> NDArray[np.float64]:
-    native = subject.outputs(images, on_progress=on_progress).native
-    assert native is not None
-    return outputs.probabilities(native)
+    return _counts(subject.probabilities(images, selection=outputs), images)
 
 
 def _present(source: ImageSource) -> tuple[str, ...]:

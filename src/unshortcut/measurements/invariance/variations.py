@@ -28,11 +28,11 @@ class Variation:
     """The unit of the levels."""
     label: str
     """The text of a level, as a template for `str.format`."""
-    plain: float
-    """The level that changes nothing."""
     levels: tuple[float, ...]
     apply: Callable[[Pixels, float, np.random.Generator], Pixels]
     """Changes a square image by a level; each image has a generator of its own."""
+    plain: float = 0.0
+    """The level that changes nothing."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -56,23 +56,12 @@ def enlarged(pixels: Pixels, times: float) -> Pixels:
     return resize_box(pixels, (start, start, side / times, side / times), side, side)
 
 
-def blurred(pixels: Pixels, sigma: float) -> Pixels:
-    """Gaussian blur with a standard deviation in pixels of an image with 224 × 224 pixels."""
-    return gaussian_blur(pixels, sigma * pixels.shape[0] / SIDE)
-
-
-def shuffled(pixels: Pixels, grid: float, rng: np.random.Generator) -> Pixels:
-    """Shuffled patches of a grid; patches of one pixel if the grid is finer than that."""
-    return shuffle_patches(pixels, min(int(grid), pixels.shape[0]), rng)
-
-
 VARIATIONS = (
     Variation(
         "rotation",
         "Rotation",
         "degrees",
         "{:g}°",
-        0.0,
         (10.0, 30.0, 60.0, 90.0, 180.0),
         lambda pixels, level, _: rotated(pixels, level),
     ),
@@ -81,7 +70,6 @@ VARIATIONS = (
         "Hue",
         "degrees of the color circle",
         "{:g}°",
-        0.0,
         (20.0, 45.0, 90.0, 180.0),
         lambda pixels, level, _: adjust(pixels, [(ColorStep.HUE, level / 360)]),
     ),
@@ -90,7 +78,6 @@ VARIATIONS = (
         "Saturation",
         "share of the color that is removed; 1 is gray",
         "−{:.0%}",
-        0.0,
         (0.25, 0.5, 0.75, 1.0),
         lambda pixels, level, _: adjust(pixels, [(ColorStep.SATURATION, 1 - level)]),
     ),
@@ -99,25 +86,23 @@ VARIATIONS = (
         "Scale",
         "enlargement of the image's center",
         "× {:g}",
-        1.0,
         (1.1, 1.25, 1.5, 2.0),
         lambda pixels, level, _: enlarged(pixels, level),
+        plain=1.0,
     ),
     Variation(
         "blur",
         "Blur",
         f"standard deviation in pixels of an image with {SIDE} × {SIDE}",
         "σ = {:g}",
-        0.0,
         (1.0, 2.0, 4.0, 8.0),
-        lambda pixels, level, _: blurred(pixels, level),
+        lambda pixels, level, _: gaussian_blur(pixels, level * len(pixels) / SIDE),
     ),
     Variation(
         "diffusion",
         "Anisotropic diffusion",
         "iterations",
         "{:g} iterations",
-        0.0,
         (5.0, 10.0, 20.0, 40.0),
         lambda pixels, level, _: anisotropic_diffusion(pixels, iterations=int(level)),
     ),
@@ -126,8 +111,8 @@ VARIATIONS = (
         "Patch shuffle",
         "patches per side",
         "{0:g} × {0:g}",
-        1.0,
         (2.0, 4.0, 8.0, 16.0),
-        shuffled,
+        lambda pixels, level, rng: shuffle_patches(pixels, min(int(level), len(pixels)), rng),
+        plain=1.0,
     ),
 )

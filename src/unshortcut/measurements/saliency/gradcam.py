@@ -78,12 +78,6 @@ def grad_cam(
     return maps
 
 
-def explained(classifier: Classifier) -> str:
-    """A description of the scores."""
-    probe = "" if classifier.kind == "head" else " in the linear probe"
-    return f"logit of the predicted class{probe}"
-
-
 def class_scores(model: LoadedModel, classifier: Classifier, outputs: ClassOutputs) -> Function:
     """A differentiable function from normalized images (N, 3, S, S) to logits (N, K) of classes.
 

@@ -111,9 +111,8 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
     images = subject.labeled(MAX_IMAGES)
     labels = images.required_labels()
     decided = subject.probabilities(images).argmax(axis=1)
-    layers = gradcam.find_layers(
-        module, scores, _tensor(subject, images, range(len(images))[:_TRIED])
-    )
+    tried = _tensor(subject, images, range(len(images))[:_TRIED])
+    layers = gradcam.find_layers(module, scores, tried)
     shown = set(images.some(MAX_SHOWN, subject.settings.seed).indices.tolist())
     decisions, pictures = [], []
     for start in range(0, len(images), _BATCH):
@@ -132,10 +131,11 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
                 overlaid = picture(overlay(pixels, one), caption, mark, side=_SIDE)
                 pictures.append(SaliencyPictures(index, plain, overlaid))
         on_progress(rows.stop, len(images))
+    probe = "" if subject.decisions.kind == "head" else " in the linear probe"
     return SaliencyResult(
         ", ".join(layers.names) or "the model itself",
         layers.side,
-        gradcam.explained(subject.decisions),
+        f"logit of the predicted class{probe}",
         tuple(decisions),
         tuple(pictures),
         coverages(decisions, subject.settings.seed),

@@ -1,7 +1,7 @@
 """Shape bias: whether a model decides by shape or by texture when the two cues conflict."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import partial
 from typing import Any
 
@@ -9,22 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
-from unshortcut.measurements.shape_bias.cue_decisions import (
-    ShapeBiasResult,
-    StimulusExample,
-    decide,
-)
+from unshortcut.measurements.shape_bias.cue_decisions import ShapeBiasResult, decide
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import (
-    MODEL,
-    Column,
-    Exhibit,
-    Note,
-    Picture,
-    Pictures,
-    Plot,
-    Table,
-)
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, bars, chance_level, color, error_bars, plain
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 from unshortcut.measuring.subjects.subject import Subject
@@ -260,23 +247,21 @@ def _accuracies(results: Results) -> Plot:
 
 
 def _stimuli(results: Results) -> Pictures:
-    rows = tuple(
-        (name, tuple(_captioned(one) for one in result.examples))
-        for name, result in results.items()
-    )
+    marks = {"shape": "good", "texture": "bad", "neither": ""}
+    rows = []
+    for name, result in results.items():
+        pictures = []
+        for one in result.examples:
+            decision = one.decided or "none of the classes"
+            text = f"{one.shape} with the texture of {one.texture}: {decision}"
+            pictures.append(replace(one.picture, caption=text, mark=marks[one.follows]))
+        rows.append((name, tuple(pictures)))
     return Pictures(
         "Examples of stimuli",
-        rows,
+        tuple(rows),
         caption="Chosen at random. The predicted class follows the colon. A solid frame with ✓ "
         "means the shape, a dashed frame with ✕ the texture, and no frame another class.",
     )
-
-
-def _captioned(example: StimulusExample) -> Picture:
-    decision = example.decided or "none of the classes"
-    mark = {"shape": "good", "texture": "bad", "neither": ""}[example.follows]
-    text = f"{example.shape} with the texture of {example.texture}: {decision}"
-    return Picture(example.picture.source, text, mark)
 
 
 def _classes(results: Results) -> Table:

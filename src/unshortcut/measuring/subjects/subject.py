@@ -159,16 +159,19 @@ class Subject:
         images: Prepared,
         transform: Transform | None = None,
         on_progress: OnProgress | None = None,
+        *,
+        selection: ClassOutputs | None = None,
     ) -> NDArray[np.float64]:
-        """Probabilities (N, K) of `classes`; arguments as in `outputs`."""
+        """Probabilities (N, K) of `classes`, or of a `selection`; arguments as in `outputs`."""
+        chosen = self.selection if selection is None else selection
         if transform is None and self._is_plain(images):
             native = self._known(images, on_progress).native
             assert native is not None
-            return self.selection.probabilities(native)
+            return chosen.probabilities(native)
         parts = []
         for outputs in self._run(images, transform, on_progress):  # features may be large
             assert outputs.native is not None
-            parts.append(self.selection.probabilities(outputs.native))
+            parts.append(chosen.probabilities(outputs.native))
         return np.concatenate(parts)
 
     def features(
