@@ -77,10 +77,7 @@ class Corruptions(Measurement[CorruptionsResult]):
     gives = (
         "corruption_accuracy",
         "corruption_accuracy_severe",
-        "corruption_accuracy_noise",
-        "corruption_accuracy_blur",
-        "corruption_accuracy_weather",
-        "corruption_accuracy_digital",
+        *(f"corruption_accuracy_{group}" for group in GROUPS),
         "corruption_drop",
         "mce",
         "mce_13",

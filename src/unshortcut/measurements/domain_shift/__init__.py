@@ -53,14 +53,16 @@ class DomainShift(Measurement[DomainShiftResult]):
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> DomainShiftResult:
         """Measure every domain; one that cannot be measured does not stop the others."""
-        count = len(subject.shifts)
-        shifts = tuple(
-            measure_shift(subject, name, source, part_of(on_progress, number, count))
-            for number, (name, source) in enumerate(subject.shifts.items())
-        )
+        shifts: list[Shift] = []
+        for name, source in subject.shifts.items():
+            progress = part_of(on_progress, len(shifts), len(subject.shifts))
+            try:
+                shifts.append(measure_shift(subject, name, source, progress))
+            except NotApplicable as error:
+                shifts.append(Shift(name, reason=str(error)))
         if all(one.reason for one in shifts):
             raise NotApplicable("; ".join(f"{one.name}: {one.reason}" for one in shifts))
-        return DomainShiftResult(shifts)
+        return DomainShiftResult(tuple(shifts))
 
     def metrics(self, result: DomainShiftResult, baseline: DomainShiftResult | None) -> Metrics:
         """The means over all shifts, and each shift by its name."""

@@ -96,18 +96,9 @@ class DomainShiftResult:
 
 
 def measure_shift(
-    subject: Subject, name: str, source: ImageSource, on_progress: OnProgress | None = None
+    subject: Subject, name: str, source: ImageSource, on_progress: OnProgress
 ) -> Shift:
-    """Measure a model in one domain; if that is impossible, the result has a `reason`."""
-    try:
-        return _measured(subject, name, source, on_progress)
-    except NotApplicable as error:
-        return Shift(name, reason=str(error))
-
-
-def _measured(
-    subject: Subject, name: str, source: ImageSource, on_progress: OnProgress | None
-) -> Shift:
+    """Measure a model in one domain, or raise `NotApplicable`."""
     if not len(source):
         raise NotApplicable("it contains no images")
     if source.labels is None or source.classes is None:
