@@ -165,9 +165,9 @@ def _table(results: Mapping[str, PairsResult]) -> Table:
         *Column.estimate("Mean", tip="mean of the cosines", of="mean"),
         Column("Std", tip="standard deviation of the cosines"),
     )
-    rows = [
-        (PAIR_TITLES[kind], name, *astuple(pairs.mean), pairs.distribution.std)
-        for kind in KINDS
-        for name, pairs in ((name, result.kinds[kind]) for name, result in results.items())
-    ]
+    rows = []
+    for kind in KINDS:
+        for name, result in results.items():
+            pairs = result.kinds[kind]
+            rows.append((PAIR_TITLES[kind], name, *astuple(pairs.mean), pairs.distribution.std))
     return Table("Mean cosines", columns, rows)

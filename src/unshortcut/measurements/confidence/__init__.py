@@ -219,8 +219,11 @@ def _notes(results: Results) -> list[Note]:
     notes = []
     fitted = ", ".join(name for name, result in results.items() if result.kind != "head")
     if fitted:
-        text = "the confidence is that of the classifier fitted on the features; another classifier"
-        notes.append(Note(f"{fitted}: {text} would have another confidence."))
+        text = (
+            "the confidence is that of the classifier fitted on the features; another classifier "
+            "would have another confidence."
+        )
+        notes.append(Note(f"{fitted}: {text}"))
     for name, result in results.items():
         if result.num_outputs > result.num_classes:
             text = (
@@ -230,8 +233,8 @@ def _notes(results: Results) -> list[Note]:
             )
             notes.append(Note(text))
     if len({result.num_classes for result in results.values()}) > 1:
-        text = "The models choose from different numbers of classes, so their numbers are not"
-        notes.append(Note(f"{text} comparable.", warning=True))
+        text = "The models choose from different numbers of classes, so their numbers are not "
+        notes.append(Note(text + "comparable.", warning=True))
     return notes
 
 

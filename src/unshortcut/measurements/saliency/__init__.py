@@ -26,8 +26,6 @@ MANY_EMPTY = 0.1
 """Share of empty maps that gives a warning."""
 
 Results = Mapping[str, SaliencyResult]
-ByCase = Mapping[str, Mapping[str, Coverages]]
-"""Coverages by who is right and by model."""
 
 
 class Saliency(Measurement[SaliencyResult]):
@@ -159,7 +157,7 @@ def _summary(results: Results) -> Table:
     return Table("Maps", columns, rows)
 
 
-def _by_case(found: ByCase) -> Table:
+def _by_case(found: Mapping[str, Mapping[str, Coverages]]) -> Table:
     columns = (
         Column("Case"),
         MODEL,
