@@ -7,6 +7,7 @@ movement is the mean distance between different images, so that 1 means as far a
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -185,15 +186,31 @@ def profiles(subject: Subject, images: Prepared, on_progress: OnProgress) -> Inv
     if not between.mean() > 1e-9:
         raise NotApplicable("the model gives all images the same features")
     steps, done = sum(len(one.levels) for one in VARIATIONS), count()
-    found: list[Profile] = []
-    for variation in VARIATIONS:
-        transforms = [_transform(subject, images, variation, level) for level in variation.levels]
+    seed, decided = subject.settings.seed, _decisions(subject, plain)
+    found = []
+    for one in VARIATIONS:
+        transforms = [_transform(subject, images, one, level) for level in one.levels]
         outputs = [
             subject.outputs(images, transform, part_of(on_progress, next(done), steps))
             for transform in transforms
         ]
-        examples = [transform(images.pixels(0), 0) for transform in transforms]
-        found.append(_profile(subject, variation, examples, plain, outputs, between))
+        distances = [moved(plain.features, each.features) for each in outputs]
+        same = [] if decided is None else [decided == _decisions(subject, each) for each in outputs]
+        pixels = [transform(images.pixels(0), 0) for transform in transforms]
+        profile = Profile(
+            name=one.name,
+            title=one.title,
+            unit=one.unit,
+            plain=one.plain,
+            levels=one.levels,
+            labels=one.labels,
+            movement=tuple(movement(each, between, seed=seed) for each in distances),
+            mean=movement(np.mean(distances, axis=0), between, seed=seed),
+            cosine=tuple(1 - float(each.mean()) for each in distances),
+            same=tuple(Estimate.share(np.asarray(each)) for each in same),
+            examples=tuple(map(partial(picture, side=112), pixels, one.labels)),
+        )
+        found.append(profile)
     return InvarianceResult(
         num_images=len(images),
         total=images.total,
@@ -236,34 +253,6 @@ def movement(distances: Distances, between: Distances, *, seed: int = 0) -> Esti
         return float(distances[rows].mean()) / unit if unit > 0 else float("nan")
 
     return Estimate.of(ratio, len(distances), seed=seed)
-
-
-def _profile(
-    subject: Subject,
-    variation: Variation,
-    examples: list[Pixels],
-    plain: Outputs,
-    outputs: list[Outputs],
-    between: Distances,
-) -> Profile:
-    seed = subject.settings.seed
-    distances = [moved(plain.features, one.features) for one in outputs]
-    decided = _decisions(subject, plain)
-    same = [] if decided is None else [decided == _decisions(subject, one) for one in outputs]
-    labeled = zip(examples, variation.labels, strict=True)
-    return Profile(
-        name=variation.name,
-        title=variation.title,
-        unit=variation.unit,
-        plain=variation.plain,
-        levels=variation.levels,
-        labels=variation.labels,
-        movement=tuple(movement(one, between, seed=seed) for one in distances),
-        mean=movement(np.mean(distances, axis=0), between, seed=seed),
-        cosine=tuple(1 - float(one.mean()) for one in distances),
-        same=tuple(Estimate.share(np.asarray(one)) for one in same),
-        examples=tuple(picture(pixels, label, side=112) for pixels, label in labeled),
-    )
 
 
 def _transform(subject: Subject, images: Prepared, variation: Variation, level: float) -> Transform:
