@@ -25,7 +25,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     folder = tmp_path_factory.mktemp("all")
     hierarchy = folder / "kinds.csv"
     halves = [
-        f"{name},{'first' if place < 4 else 'last'}" for place, name in enumerate(SHAPE_NAMES)
+        f"{name},{'first' if index < 4 else 'last'}" for index, name in enumerate(SHAPE_NAMES)
     ]
     hierarchy.write_text("\n".join(halves))
     with pytest.MonkeyPatch.context() as patch:

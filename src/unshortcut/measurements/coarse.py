@@ -6,14 +6,15 @@ class of dogs is predicted: the fine decision is made first and then mapped to i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table
+from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier
@@ -74,6 +75,9 @@ class CoarseResult:
         return CoarseClass("all", self.num_choices, *np.sum(counts, axis=0).tolist())
 
 
+Results = Mapping[str, CoarseResult]
+
+
 class Coarse(Measurement[CoarseResult]):
     """Accuracy of coarse and fine decisions, given a hierarchy of classes."""
 
@@ -116,36 +120,28 @@ class Coarse(Measurement[CoarseResult]):
         labels = images.required_labels()
         known = [row for row, at in enumerate(labels) if images.classes[at] not in missing]
         images = images.take(known)
-        native = subject.outputs(images, on_progress=on_progress).native
-        assert native is not None
         # The classes of the data come first among the outputs, so labels are valid for both.
-        probabilities = outputs.probabilities(native)
+        probabilities = subject.probabilities(images, None, on_progress, selection=outputs)
         return coarse_accuracy(probabilities, images.required_labels(), coarse, missing=missing)
 
-    def metrics(self, result: CoarseResult, baseline: CoarseResult | None) -> dict[str, Metric]:
+    def metrics(self, result: CoarseResult, baseline: CoarseResult | None) -> Metrics:
         fine, coarse, summed, within = result.total.estimates()
         note, num_errors = f"{result.total.num_images} images", result.total.num_errors
         among = f"{note}, among {result.num_choices} classes"
         by_chance = f"of {num_errors} errors; {percent(result.within_by_chance)} by chance"
+        errors_note = by_chance if num_errors else "no errors"
         title = "Coarse accuracy by summed probability"
+        detail = partial(Metric.of, better="higher", headline=False)
         return {
             "coarse_accuracy": Metric.of("Coarse accuracy", coarse, better="higher", note=note),
-            "fine_accuracy": Metric.of(
-                "Fine accuracy", fine, better="higher", headline=False, note=among
-            ),
-            "coarse_accuracy_summed": Metric.of(
-                title, summed, better="higher", headline=False, note=note
-            ),
+            "fine_accuracy": detail("Fine accuracy", fine, note=among),
+            "coarse_accuracy_summed": detail(title, summed, note=note),
             "errors_within_coarse": Metric.of(
-                "Errors within the coarse class",
-                within,
-                note=by_chance if num_errors else "no errors",
+                "Errors within the coarse class", within, note=errors_note
             ),
         }
 
-    def exhibits(
-        self, results: Mapping[str, CoarseResult], baseline: CoarseResult | None
-    ) -> Sequence[Exhibit]:
+    def exhibits(self, results: Results, baseline: CoarseResult | None) -> list[Exhibit]:
         series = {name: Bars.of(result.total.estimates()[:3]) for name, result in results.items()}
         return [
             Plot(
@@ -165,17 +161,12 @@ class Coarse(Measurement[CoarseResult]):
             return None
         fine, coarse, _, within = result.total.estimates()
         if within.low <= result.within_by_chance:
-            return Finding(
-                f"confuses dissimilar classes: only {percent(within.value)} of its errors stay "
-                f"within the coarse class ({percent(result.within_by_chance)} by chance)",
-                0.4,
-            )
+            text = f"only {percent(within.value)} of its errors stay within the coarse class"
+            by_chance = f"({percent(result.within_by_chance)} by chance)"
+            return Finding(f"confuses dissimilar classes: {text} {by_chance}", 0.4)
         if coarse.value - fine.value >= NOTABLE:
-            return Finding(
-                f"recognizes coarse classes better than fine ones ({percent(coarse.value)} versus "
-                f"{percent(fine.value)})",
-                0.2,
-            )
+            compared = f"({percent(coarse.value)} versus {percent(fine.value)})"
+            return Finding(f"recognizes coarse classes better than fine ones {compared}", 0.2)
         return None
 
 
@@ -219,10 +210,9 @@ def choices(
 ) -> tuple[ClassOutputs, tuple[str | None, ...]]:
     """The fine classes that a classifier can predict, and the coarse class of each, if any.
 
-    They are the classes of the data, and the other classes of the hierarchy that it knows.
-
-    These count because a dog may be taken for a cat even if the data has only dogs. A class
-    of the data that has another name in the hierarchy is identified by its outputs.
+    They are the classes of the data, and the other classes of the hierarchy that it knows, because
+    a dog may be taken for a cat even if the data has only dogs. A class of the data that has
+    another name in the hierarchy is identified by its outputs.
     """
     everything = classifier.over(tuple(dict.fromkeys((*data, *hierarchy))))
     outputs = dict(zip(everything.names, everything.members, strict=True))
@@ -242,7 +232,7 @@ def choices(
 _WITHIN = Column("Errors within", percent=True, tip="share of errors within the coarse class")
 
 
-def _summary(results: Mapping[str, CoarseResult]) -> Table:
+def _summary(results: Results) -> Table:
     columns = (
         MODEL,
         Column("Fine accuracy", percent=True),
@@ -253,14 +243,15 @@ def _summary(results: Mapping[str, CoarseResult]) -> Table:
         Column("Errors"),
         Column("Images"),
     )
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, result in results.items():
+        values = [one.value for one in result.total.estimates()]
         counts = (result.total.num_errors, result.total.num_images)
-        rows.append((name, *_values(result.total), result.within_by_chance, *counts))
+        rows.append((name, *values, result.within_by_chance, *counts))
     return Table("Fine and coarse accuracy", columns, rows)
 
 
-def _by_class(results: Mapping[str, CoarseResult]) -> Table:
+def _by_class(results: Results) -> Table:
     columns = (
         Column("Coarse class"),
         MODEL,
@@ -273,17 +264,12 @@ def _by_class(results: Mapping[str, CoarseResult]) -> Table:
     rows = []
     for name, result in results.items():
         for one in result.groups:
-            fine, coarse, _, within = _values(one)
+            fine, coarse, _, within = (each.value for each in one.estimates())
             rows.append((one.name, name, one.num_classes, fine, coarse, within, one.num_images))
     return Table("Accuracy by coarse class", columns, rows, folded=len(rows) > 12)
 
 
-def _values(counts: CoarseClass) -> tuple[float, float, float, float]:
-    fine, coarse, summed, within = counts.estimates()
-    return fine.value, coarse.value, summed.value, within.value
-
-
-def _notes(results: Mapping[str, CoarseResult]) -> list[Note]:
+def _notes(results: Results) -> list[Note]:
     models: dict[tuple[str, ...], list[str]] = {}
     for name, result in results.items():
         models.setdefault(result.missing, []).append(name)

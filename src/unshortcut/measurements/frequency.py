@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from typing import Literal, get_args
 
 from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
-from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric, Metrics
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -20,7 +20,7 @@ from unshortcut.measuring.exhibits import (
     picture,
 )
 from unshortcut.measuring.plots import Curve, chance_level, curves
-from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
+from unshortcut.measuring.subjects.images import Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress, part_of
@@ -37,6 +37,7 @@ KEPT: tuple[Kept, ...] = get_args(Kept)
 _FILTERS = {"low": low_pass, "high": high_pass}
 _LOST: dict[Kept, str] = {"low": "high", "high": "low"}
 _METRICS: dict[Shape, str] = {"square": "{}_pass_accuracy", "round": "{}_pass_round_accuracy"}
+_DASHES: dict[Shape, str | None] = {"square": None, "round": "dash"}
 _CAPTIONS: dict[Kept, str] = {
     "low": "Only the frequencies within the mask are kept, so images are blurred, most of all at "
     "the left. The curve of a model that needs fine detail rises late.",
@@ -78,8 +79,7 @@ class FrequencyResult(ImageSample):
 
     def retained(self, accuracy: Estimate) -> float:
         """Which part of the accuracy above chance is left, 0 or more."""
-        known = self.clean.value - self.chance
-        return max(0.0, (accuracy.value - self.chance) / known)
+        return max(0.0, (accuracy.value - self.chance) / (self.clean.value - self.chance))
 
     @property
     def half_r(self) -> float:
@@ -91,6 +91,9 @@ class FrequencyResult(ImageSample):
             return math.nan
         accuracy = [one.value for one in self.curve("low").accuracy]
         return crossing(self.shares, accuracy, (self.chance + self.clean.value) / 2)
+
+
+Results = Mapping[str, FrequencyResult]
 
 
 class Frequency(Measurement[FrequencyResult]):
@@ -120,11 +123,40 @@ class Frequency(Measurement[FrequencyResult]):
     result = FrequencyResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> FrequencyResult:
-        return frequency_response(subject, subject.labeled(MAX_IMAGES), on_progress)
+        images = subject.labeled(MAX_IMAGES)
+        labels = images.required_labels()
+        size = images.pixels(0).shape[0]
+        sides = tuple(max(1, round(share * size)) for share in SHARES)
+        right = subject.probabilities(images).argmax(axis=1) == labels
+        example = int(right.argmax())  # the first image that is classified correctly, if any
+        kinds = [(kept, shape) for shape in SHAPES for kept in KEPT]
+        found = []
+        for index, (kept, shape) in enumerate(kinds):
+            accuracy: list[Estimate] = []
+            examples: list[Picture] = []
+            for number, r in enumerate(sides, start=index * len(sides)):
+                progress = part_of(on_progress, number, len(kinds) * len(sides))
+                transform = _masked(kept, r, shape)
+                decided = subject.probabilities(images, transform, progress).argmax(axis=1)
+                accuracy.append(Estimate.share(decided == labels))
+                if shape == "square":
+                    pixels = transform(images.pixels(example), example)
+                    mark = "good" if decided[example] == labels[example] else "bad"
+                    caption = images.classes[decided[example]]
+                    examples.append(picture(pixels, caption, mark, side=112))
+            found.append(FrequencyCurve(kept, shape, tuple(accuracy), tuple(examples)))
+        return FrequencyResult(
+            num_images=len(images),
+            total=images.total,
+            size=size,
+            chance=1 / len(images.classes),
+            clean=Estimate.share(right),
+            shares=SHARES,
+            sides=sides,
+            curves=tuple(found),
+        )
 
-    def metrics(
-        self, result: FrequencyResult, baseline: FrequencyResult | None
-    ) -> dict[str, Metric]:
+    def metrics(self, result: FrequencyResult, baseline: FrequencyResult | None) -> Metrics:
         metrics = {}
         for kept in KEPT:
             for shape, name in _METRICS.items():
@@ -144,14 +176,11 @@ class Frequency(Measurement[FrequencyResult]):
         )
         return metrics
 
-    def exhibits(
-        self, results: Mapping[str, FrequencyResult], baseline: FrequencyResult | None
-    ) -> Sequence[Exhibit]:
+    def exhibits(self, results: Results, baseline: FrequencyResult | None) -> list[Exhibit]:
         levels = chance_level(result.chance for result in results.values())
         for name, result in results.items():
-            levels["clean images" if len(results) == 1 else f"{name}, clean images"] = (
-                result.clean.value
-            )
+            level = "clean images" if len(results) == 1 else f"{name}, clean images"
+            levels[level] = result.clean.value
         title = "side r of the mask, as a share of the side of the image"
         plots = [
             Plot(
@@ -173,16 +202,12 @@ class Frequency(Measurement[FrequencyResult]):
         low, high = result.reported("low"), result.reported("high")
         lost, left = 1 - result.retained(low), result.retained(high)
         if lost >= max(left, 0.5) and low.high < clean.value:
-            text = (
-                f"depends on high frequencies: its accuracy falls from {percent(clean.value)} to "
-                f"{percent(low.value)} without them"
-            )
+            fall = f"from {percent(clean.value)} to {percent(low.value)}"
+            text = f"depends on high frequencies: its accuracy falls {fall} without them"
             return Finding(text, 0.7 * min(lost, 1.0))
         if left >= 0.5 and high.low > chance:
-            text = (
-                f"has an accuracy of {percent(high.value)} on images without the lowest quarter of "
-                f"their frequencies (chance {percent(chance)})"
-            )
+            lacking = f"without the lowest quarter of their frequencies (chance {percent(chance)})"
+            text = f"has an accuracy of {percent(high.value)} on images {lacking}"
             return Finding(text, 0.5 * min(left, 1.0))
         return None
 
@@ -197,68 +222,24 @@ def crossing(x: Sequence[float], y: Sequence[float], level: float) -> float:
     return math.nan
 
 
-def frequency_response(
-    subject: Subject, images: Prepared, on_progress: OnProgress
-) -> FrequencyResult:
-    """Classify labeled images through every mask."""
-    labels = images.required_labels()
-    size = images.pixels(0).shape[0]
-    sides = tuple(max(1, round(share * size)) for share in SHARES)
-    right = subject.probabilities(images).argmax(axis=1) == labels
-    example = int(right.argmax())  # the first image that is classified correctly, if any
-    kinds = [(kept, shape) for shape in SHAPES for kept in KEPT]
-    found = []
-    for index, (kept, shape) in enumerate(kinds):
-        accuracy: list[Estimate] = []
-        examples: list[Picture] = []
-        for number, r in enumerate(sides, start=index * len(sides)):
-            progress = part_of(on_progress, number, len(kinds) * len(sides))
-            transform = _masked(kept, r, shape)
-            decided = subject.probabilities(images, transform, progress).argmax(axis=1)
-            accuracy.append(Estimate.share(decided == labels))
-            if shape == "square":
-                pixels = transform(images.pixels(example), example)
-                mark = "good" if decided[example] == labels[example] else "bad"
-                caption = images.classes[decided[example]]
-                examples.append(picture(pixels, caption, mark, side=112))
-        found.append(FrequencyCurve(kept, shape, tuple(accuracy), tuple(examples)))
-    return FrequencyResult(
-        num_images=len(images),
-        total=images.total,
-        size=size,
-        chance=1 / len(images.classes),
-        clean=Estimate.share(right),
-        shares=SHARES,
-        sides=sides,
-        curves=tuple(found),
-    )
-
-
 def _masked(kept: Kept, r: int, shape: Shape) -> Transform:
-    def transform(pixels: Pixels, position: int) -> Pixels:
-        return _FILTERS[kept](pixels, r, shape)
-
-    return transform
+    return lambda pixels, _: _FILTERS[kept](pixels, r, shape)
 
 
-def _lines(results: Mapping[str, FrequencyResult], kept: Kept) -> dict[str, Curve]:
-    return {
-        f"{name}, {shape}": Curve.of(
-            result.shares,
-            result.curve(kept, shape).accuracy,
-            dash="dash" if shape == "round" else None,
-            model=name,
-        )
-        for name, result in results.items()
-        for shape in SHAPES
-    }
+def _lines(results: Results, kept: Kept) -> dict[str, Curve]:
+    lines = {}
+    for name, result in results.items():
+        for shape in SHAPES:
+            accuracy, dash = result.curve(kept, shape).accuracy, _DASHES[shape]
+            lines[f"{name}, {shape}"] = Curve.of(result.shares, accuracy, dash=dash, model=name)
+    return lines
 
 
-def _examples(results: Mapping[str, FrequencyResult]) -> Pictures:
+def _examples(results: Results) -> Pictures:
     rows = tuple(
-        (f"{kept}-pass" if len(results) == 1 else f"{name}: {kept}-pass", curve.examples)
-        for name, result in results.items()
-        for kept, curve in ((kept, result.curve(kept)) for kept in KEPT)
+        (f"{kept}-pass" if len(results) == 1 else f"{name}: {kept}-pass", one.curve(kept).examples)
+        for name, one in results.items()
+        for kept in KEPT
     )
     return Pictures(
         "What the model sees",
@@ -269,15 +250,14 @@ def _examples(results: Mapping[str, FrequencyResult]) -> Pictures:
     )
 
 
-def _table(results: Mapping[str, FrequencyResult]) -> Table:
+def _table(results: Results) -> Table:
     columns = (
         MODEL,
         Column("Kept"),
         Column("Mask"),
         Column("r", percent=True, tip="side of the mask as a share of the side of the image"),
         Column("Coefficients", tip="side of the mask in coefficients of the transform"),
-        Column("Accuracy", percent=True),
-        *Column.interval("accuracy", percent=True),
+        *Column.estimate("Accuracy", percent=True, of="accuracy"),
     )
     rows = [
         (name, f"{one.kept} frequencies", one.shape, share, side, *astuple(accuracy))

@@ -59,6 +59,10 @@ class Metric:
         return cls(label, found.value, low, high, percent, better, headline, note)
 
 
+Metrics = dict[str, Metric]
+"""Metrics by name."""
+
+
 @dataclass(frozen=True)
 class ImageSample:
     """The images that a result was measured on; a base class of results."""
@@ -107,7 +111,7 @@ class Measurement(ABC, Generic[R]):
         """Measure one model. Raises `NotApplicable` if there is nothing to measure."""
 
     @abstractmethod
-    def metrics(self, result: R, baseline: R | None) -> dict[str, Metric]:
+    def metrics(self, result: R, baseline: R | None) -> Metrics:
         """The metrics of a model, by the names that `--require` accepts."""
 
     @abstractmethod

@@ -1,13 +1,13 @@
 """Neighbors: the images that a model finds most similar, and whether they have the same class."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.inference.features import Features
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Exhibit, Note, Picture, Plot, picture
@@ -84,34 +84,30 @@ class Neighbors(Measurement[NeighborsResult]):
             tuple(_query(images, row, near) for row in np.searchsorted(images.indices, queries)),
         )
 
-    def metrics(
-        self, result: NeighborsResult, baseline: NeighborsResult | None
-    ) -> dict[str, Metric]:
+    def metrics(self, result: NeighborsResult, baseline: NeighborsResult | None) -> Metrics:
         if result.agreement is None:
             return {}
-        return {
-            "neighbor_agreement": Metric.of(
-                "Neighbors of the same class",
-                result.agreement.share,
-                better="higher",
-                note=f"{percent(result.agreement.chance)} by chance",
-            )
-        }
+        label, note = "Neighbors of the same class", f"{percent(result.agreement.chance)} by chance"
+        share = Metric.of(label, result.agreement.share, better="higher", note=note)
+        return {"neighbor_agreement": share}
 
     def exhibits(
         self, results: Mapping[str, NeighborsResult], baseline: NeighborsResult | None
-    ) -> Sequence[Exhibit]:
+    ) -> list[Exhibit]:
         num_images = max(result.num_images for result in results.values())
         shown: list[Exhibit] = [
             Note(f"Neighbors are searched among {num_images} images, each of which is a query.")
         ]
-        found = {
-            name: result.agreement
-            for name, result in results.items()
-            if result.agreement is not None
-        }
+        found = {name: one.agreement for name, one in results.items() if one.agreement is not None}
         if found:
-            shown.append(_bars(found))
+            series = {name: Bars.of([one.share]) for name, one in found.items()}
+            levels = {"chance": next(iter(found.values())).chance}
+            figure = bars(["all images"], series, "share of neighbors", levels=levels)
+            caption = (
+                f"Share of the {NEIGHBORS} nearest neighbors that have the class of the image, "
+                "with 95 % intervals."
+            )
+            shown.append(Plot("Neighbors of the same class", figure, caption, height=300))
         sheet = neighbor_pictures({name: result.queries for name, result in results.items()})
         if sheet.rows:
             return [*shown, sheet]
@@ -152,26 +148,11 @@ def agreement(
 
 
 def _query(images: Prepared, row: int, near: NDArray[np.int64]) -> QueryNeighbors:
-    def shown(index: int, mark: str = "") -> Picture:
-        name = "" if images.labels is None else images.classes[images.labels[index]]
-        return picture(images.pixels(index), name, mark, side=SIDE)
-
-    def mark(index: int) -> str:
+    def shown(index: int) -> Picture:
         if images.labels is None:
-            return ""
-        return "good" if images.labels[index] == images.labels[row] else "bad"
+            return picture(images.pixels(index), side=SIDE)
+        label = images.labels[index]
+        mark = "" if index == row else "good" if label == images.labels[row] else "bad"
+        return picture(images.pixels(index), images.classes[label], mark, side=SIDE)
 
-    found = tuple(shown(index, mark(index)) for index in near[row].tolist())
-    return QueryNeighbors(images.identity(row), shown(row), found)
-
-
-def _bars(found: Mapping[str, Agreement]) -> Plot:
-    series = {name: Bars.of([one.share]) for name, one in found.items()}
-    chance = next(iter(found.values())).chance
-    return Plot(
-        "Neighbors of the same class",
-        bars(["all images"], series, "share of neighbors", levels={"chance": chance}),
-        f"Share of the {NEIGHBORS} nearest neighbors that have the class of the image, with 95 % "
-        "intervals.",
-        height=300,
-    )
+    return QueryNeighbors(images.identity(row), shown(row), tuple(map(shown, near[row].tolist())))

@@ -1,12 +1,13 @@
 """Similarity: whether a model confuses an image with its shuffled patches or its texture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table
@@ -86,7 +87,7 @@ class Similarity(Measurement[PairsResult]):
         )
         return pairs_result(cosines, settings.seed)
 
-    def metrics(self, result: PairsResult, baseline: PairsResult | None) -> dict[str, Metric]:
+    def metrics(self, result: PairsResult, baseline: PairsResult | None) -> Metrics:
         likeness = {
             f"similarity_{kind}_likeness": Metric.of(
                 f"Likeness of {PAIR_TITLES[kind]}",
@@ -107,7 +108,7 @@ class Similarity(Measurement[PairsResult]):
 
     def exhibits(
         self, results: Mapping[str, PairsResult], baseline: PairsResult | None
-    ) -> Sequence[Exhibit]:
+    ) -> list[Exhibit]:
         num_images = max(result.num_images for result in results.values())
         distributions = {
             name: {kind: pairs.distribution for kind, pairs in result.kinds.items()}
@@ -132,12 +133,10 @@ class Similarity(Measurement[PairsResult]):
         found = result.likeness["patch"]
         if not found.low >= NOTABLE:
             return None
-        shuffled, view = "an image's shuffled patches", "another view of it"
-        if found.low > 1:
-            text = f"finds {shuffled} more similar to the image than {view}"
-        else:
-            text = f"finds {shuffled} {percent(found.value)} as similar to the image as {view}"
-        return Finding(text, 0.6 * min(1.0, found.value))
+        similar = "more similar to the image than another view of it"
+        if found.low <= 1:
+            similar = f"{percent(found.value)} as similar to the image as another view of it"
+        return Finding(f"finds an image's shuffled patches {similar}", 0.6 * min(1.0, found.value))
 
 
 def pairs_result(cosines: Cosines, seed: int = 0) -> PairsResult:
@@ -148,34 +147,27 @@ def pairs_result(cosines: Cosines, seed: int = 0) -> PairsResult:
     }
     positive, negative = cosines["positive"], cosines["negative"]
 
-    def likeness(kind: str) -> Estimate:
-        def statistic(rows: NDArray[np.int64]) -> float:
-            zero = float(negative[rows].mean())
-            one = float(positive[rows].mean()) - zero
-            part = float(cosines[kind][rows].mean()) - zero
-            return part / one if one > 0 else float("nan")
+    def likeness(kind: str, rows: NDArray[np.int64]) -> float:
+        zero = float(negative[rows].mean())
+        one = float(positive[rows].mean()) - zero
+        part = float(cosines[kind][rows].mean()) - zero
+        return part / one if one > 0 else float("nan")
 
-        return Estimate.of(statistic, len(positive), seed=seed)
-
-    return PairsResult(len(positive), kinds, {kind: likeness(kind) for kind in SHUFFLED})
+    n = len(positive)
+    found = {kind: Estimate.of(partial(likeness, kind), n, seed=seed) for kind in SHUFFLED}
+    return PairsResult(n, kinds, found)
 
 
 def _table(results: Mapping[str, PairsResult]) -> Table:
     columns = (
         Column("Pair"),
         MODEL,
-        Column("Mean", tip="mean of the cosines"),
-        *Column.interval("mean"),
+        *Column.estimate("Mean", tip="mean of the cosines", of="mean"),
         Column("Std", tip="standard deviation of the cosines"),
     )
-    rows = [
-        (
-            PAIR_TITLES[kind],
-            name,
-            *astuple(result.kinds[kind].mean),
-            result.kinds[kind].distribution.std,
-        )
-        for kind in KINDS
-        for name, result in results.items()
-    ]
+    rows = []
+    for kind in KINDS:
+        for name, result in results.items():
+            pairs = result.kinds[kind]
+            rows.append((PAIR_TITLES[kind], name, *astuple(pairs.mean), pairs.distribution.std))
     return Table("Mean cosines", columns, rows)

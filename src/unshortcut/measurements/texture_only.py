@@ -1,12 +1,12 @@
 """Accuracy on images of which only the texture is left, and the classes that it identifies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric, Metrics
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -20,18 +20,18 @@ from unshortcut.measuring.exhibits import (
     picture,
 )
 from unshortcut.measuring.plots import Bars, bars, chance_level
-from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
+from unshortcut.measuring.subjects.images import Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.texture_images import solved_by_texture, texture_of, tiles_of
 from unshortcut.measuring.wording import percent, some
 from unshortcut.progress import OnProgress, part_of
-from unshortcut.randomness import generator
 
 MAX_IMAGES = 300
 """Each image is turned into a texture in two ways."""
 NUM_EXAMPLES = 6
 MAX_BARS = 24
 """Up to so many classes are shown as bars, more as a histogram."""
+_TEXTURES = {"synthesized": texture_of, "tiled": tiles_of}
 NOTABLE = 0.25
 """The verdict mentions textures that give this part of the accuracy above chance."""
 
@@ -103,11 +103,41 @@ class TextureOnly(Measurement[TextureOnlyResult]):
     result = TextureOnlyResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> TextureOnlyResult:
-        return texture_accuracy(subject, subject.labeled(MAX_IMAGES), on_progress)
+        images = subject.labeled(MAX_IMAGES)
+        labels, key = images.required_labels(), (subject.settings.seed, "texture only")
+        transforms = {name: images.seeded(key, change) for name, change in _TEXTURES.items()}
+        probabilities = {}
+        for number, (name, transform) in enumerate(transforms.items()):
+            progress = part_of(on_progress, number, len(transforms))
+            probabilities[name] = subject.probabilities(images, transform, progress)
+        probabilities["plain"] = subject.probabilities(images)
+        decided = {name: one.argmax(axis=1) for name, one in probabilities.items()}
+        right = {name: one == labels for name, one in decided.items()}
+        solved = solved_by_texture(decided["synthesized"], labels, len(images.classes))
+        classes = []
+        for index in np.unique(labels).tolist():
+            own = labels == index
+            others = decided["synthesized"][~own] == index
+            classes.append(
+                ClassTextures(
+                    images.classes[index],
+                    int(own.sum()),
+                    **{name: Estimate.share(one[own]) for name, one in right.items()},
+                    elsewhere=float(others.mean()) if len(others) else float("nan"),
+                    solved=bool(solved[index]),
+                )
+            )
+        return TextureOnlyResult(
+            num_images=len(images),
+            total=images.total,
+            size=images.pixels(0).shape[0],
+            chance=1 / len(images.classes),
+            **{name: Estimate.share(one) for name, one in right.items()},
+            classes=tuple(sorted(classes, key=lambda one: -one.synthesized.value)),
+            examples=_best_examples(images, transforms, probabilities),
+        )
 
-    def metrics(
-        self, result: TextureOnlyResult, baseline: TextureOnlyResult | None
-    ) -> dict[str, Metric]:
+    def metrics(self, result: TextureOnlyResult, baseline: TextureOnlyResult | None) -> Metrics:
         title = "Accuracy on synthesized textures"
         return {
             "texture_only_accuracy": Metric.of(title, result.synthesized),
@@ -120,7 +150,7 @@ class TextureOnly(Measurement[TextureOnlyResult]):
             ),
         }
 
-    def exhibits(self, results: Results, baseline: TextureOnlyResult | None) -> Sequence[Exhibit]:
+    def exhibits(self, results: Results, baseline: TextureOnlyResult | None) -> list[Exhibit]:
         shown: list[Exhibit] = [*_plots(results)]
         for name, result in results.items():
             solved = f"{len(result.solved)} of {len(result.classes)} classes"
@@ -143,59 +173,10 @@ class TextureOnly(Measurement[TextureOnlyResult]):
         return Finding(f"{text} (chance {percent(chance)})", 0.9 * min(kept, 1.0))
 
 
-_TEXTURES = {"synthesized": texture_of, "tiled": tiles_of}
-
-
-def texture_accuracy(
-    subject: Subject, images: Prepared, on_progress: OnProgress
-) -> TextureOnlyResult:
-    """Classify the textures of labeled images, which are made on the fly."""
-    labels = images.required_labels()
-    probabilities = {
-        name: subject.probabilities(
-            images, _transform(name, subject, images), part_of(on_progress, i, len(_TEXTURES))
-        )
-        for i, name in enumerate(_TEXTURES)
-    }
-    probabilities["plain"] = subject.probabilities(images)
-    decided = {name: one.argmax(axis=1) for name, one in probabilities.items()}
-    right = {name: one == labels for name, one in decided.items()}
-    solved = solved_by_texture(decided["synthesized"], labels, len(images.classes))
-    classes = []
-    for index in np.unique(labels).tolist():
-        own = labels == index
-        elsewhere = decided["synthesized"][~own] == index
-        classes.append(
-            ClassTextures(
-                images.classes[index],
-                int(own.sum()),
-                **{name: Estimate.share(one[own]) for name, one in right.items()},
-                elsewhere=float(elsewhere.mean()) if len(elsewhere) else float("nan"),
-                solved=bool(solved[index]),
-            )
-        )
-    return TextureOnlyResult(
-        num_images=len(images),
-        total=images.total,
-        size=images.pixels(0).shape[0],
-        chance=1 / len(images.classes),
-        **{name: Estimate.share(one) for name, one in right.items()},
-        classes=tuple(sorted(classes, key=lambda one: -one.synthesized.value)),
-        examples=_best_examples(subject, images, probabilities),
-    )
-
-
-def _transform(name: str, subject: Subject, images: Prepared) -> Transform:
-    def transform(pixels: Pixels, position: int) -> Pixels:
-        # The same for an image, whichever others are used.
-        rng = generator(subject.settings.seed, "texture only", int(images.indices[position]))
-        return _TEXTURES[name](pixels, rng)
-
-    return transform
-
-
 def _best_examples(
-    subject: Subject, images: Prepared, probabilities: dict[str, NDArray[np.float64]]
+    images: Prepared,
+    transforms: Mapping[str, Transform],
+    probabilities: Mapping[str, NDArray[np.float64]],
 ) -> tuple[TextureExample, ...]:
     """The most confident correct decision on a texture of each class, best classes first."""
     labels = images.required_labels()
@@ -206,13 +187,13 @@ def _best_examples(
 
     def shown(name: str, row: int) -> Picture:
         pixels, own = images.pixels(row), probabilities[name][row]
-        if name != "plain":
-            pixels = _transform(name, subject, images)(pixels, row)
+        if name in transforms:
+            pixels = transforms[name](pixels, row)
         first = int(own.argmax())
         caption = f"{images.classes[first]} ({percent(own[first])})"
         return picture(pixels, caption, "good" if first == labels[row] else "bad")
 
-    names = ("plain", *_TEXTURES)
+    names = ("plain", *transforms)
     return tuple(
         TextureExample(images.classes[labels[i]], tuple(shown(name, i) for name in names))
         for i in chosen
@@ -271,24 +252,15 @@ def _table(results: Results) -> Table:
         Column("Class"),
         Column("Images"),
         Column("Plain", percent=True, tip="accuracy on plain images"),
-        Column("Textures", percent=True, tip="accuracy on synthesized textures"),
-        *Column.interval(percent=True),
+        *Column.estimate("Textures", percent=True, tip="accuracy on synthesized textures"),
         Column("Tiled", percent=True, tip="accuracy on tiled patches"),
         Column("Elsewhere", percent=True, tip="textures of other classes assigned to this class"),
         Column("Solved", tip="whether texture alone identifies the class"),
     )
-    rows = [
-        (
-            name,
-            one.name,
-            one.num_images,
-            one.plain.value,
-            *astuple(one.synthesized),
-            one.tiled.value,
-            one.elsewhere,
-            "yes" if one.solved else "no",
-        )
-        for name, result in results.items()
-        for one in result.classes
-    ]
+    rows = []
+    for name, result in results.items():
+        for one in result.classes:
+            shares = (one.plain.value, *astuple(one.synthesized), one.tiled.value, one.elsewhere)
+            solved = "yes" if one.solved else "no"
+            rows.append((name, one.name, one.num_images, *shares, solved))
     return Table("All classes", columns, rows, folded=len(rows) > MAX_BARS)

@@ -38,15 +38,21 @@ class Column:
     """Decimal places; by default 1 for percentages, 3 for other fractions, none for integers."""
     tip: str = ""  # shown when the pointer hovers over the title
 
-    @staticmethod
-    def interval(
-        of: str = "", *, percent: bool = False, digits: int | None = None
-    ) -> "tuple[Column, Column]":
-        """Two columns for the 95 % interval of the value in the column before."""
+    @classmethod
+    def estimate(
+        cls,
+        title: str,
+        percent: bool = False,
+        digits: int | None = None,
+        tip: str = "",
+        of: str = "",
+    ) -> "tuple[Column, Column, Column]":
+        """Three columns for an estimate: its value, and the ends of its 95 % interval."""
         value = f"the {of}" if of else "the value before"
         return (
-            Column("From", percent, digits, f"lower end of the 95 % interval of {value}"),
-            Column("To", percent, digits, f"upper end of the 95 % interval of {value}"),
+            cls(title, percent, digits, tip),
+            cls("From", percent, digits, f"lower end of the 95 % interval of {value}"),
+            cls("To", percent, digits, f"upper end of the 95 % interval of {value}"),
         )
 
 

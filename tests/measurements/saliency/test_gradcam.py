@@ -14,8 +14,13 @@ from torch import Tensor, nn
 from tests.small import TINY
 from unshortcut.inference.features import Features
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.measurements.saliency.gradcam import class_scores, grad_cam, require_library
-from unshortcut.measurements.saliency.layers import as_maps, find_layers
+from unshortcut.measurements.saliency.gradcam import (
+    as_maps,
+    class_scores,
+    find_layers,
+    grad_cam,
+    require_library,
+)
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, fit_classifier, head
@@ -110,14 +115,14 @@ def test_networks_of_many_kinds_have_a_layer(
     name: str, options: dict[str, Any], side: int, expected: str
 ) -> None:
     torch.manual_seed(0)
-    (layer,), places = _layers(timm.create_model(name, num_classes=3, **options), side)
-    assert layer.startswith(expected) and places == 4
+    (layer,), side_of_map = _layers(timm.create_model(name, num_classes=3, **options), side)
+    assert layer.startswith(expected) and side_of_map == 4
 
 
 def test_each_parallel_part_of_an_encoder_has_a_layer() -> None:
     branched = Encoder(TINY.model_copy(update={"branches": 3}))
     names, side = _layers(branched, 128)
-    assert names == tuple(f"model.branches.{place}" for place in range(3)) and side == 4
+    assert names == tuple(f"model.branches.{index}" for index in range(3)) and side == 4
     split = Encoder(TINY.model_copy(update={"color_split": True}))
     names, _ = _layers(split, 128)
     assert names == ("model.lightness.layer4", "model.color.layer4")

@@ -33,7 +33,7 @@ def _measured(subject: Subject) -> SaliencyResult:
 
 
 def _blobs(count: int = 30) -> ImageSource:
-    """A square of a class's color on black, at a random place of a grid of 16."""
+    """A square of a class's color on black, at a random position of a grid of 16."""
     random = np.random.default_rng(0)
     pixels = np.zeros((count, SIDE, SIDE, 3), np.uint8)
     labels = np.arange(count) % 3
@@ -44,7 +44,7 @@ def _blobs(count: int = 30) -> ImageSource:
 
 
 class _Colors(nn.Module):
-    """Maps of each color and of black, a place for every four pixels; the brightest color wins.
+    """Maps of each color and of black, one position per four pixels; the brightest color wins.
 
     wrong: classes that are mistaken for the next one, and so looked for in its map.
     black: what black speaks for any class, of which a color speaks 0.5 for its own.
@@ -75,7 +75,7 @@ def sharp() -> SaliencyResult:
 def test_a_blob_is_looked_at_and_covered(sharp: SaliencyResult) -> None:
     assert (sharp.layer, sharp.side) == ("maps", SIDE // 4)
     assert all(one.right and not one.empty for one in sharp.decisions) and sharp.empty == 0.0
-    # The blob is a sixteenth; enlarging a map moves its border by less than a place.
+    # The blob is a sixteenth; enlarging a map moves its border by less than a position.
     assert sharp.coverages.area.value == pytest.approx(1 / 16, rel=0.2)
     assert sharp.coverages.lift.low > 2  # the outline of the blob is all that has edges
     assert len(sharp.decisions) == 30 and len(sharp.shown) == MAX_SHOWN

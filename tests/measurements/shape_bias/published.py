@@ -26,9 +26,9 @@ class Decisions:
     classes: tuple[str, ...]
     """Of the cues."""
     decided: NDArray[np.int64]
-    """(N,) places in `classes`; -1 for another answer, or none."""
+    """(N,) indices into `classes`; -1 for another answer, or none."""
     shapes: NDArray[np.int64]
-    """(N,) places in `classes`."""
+    """(N,) indices into `classes`."""
     textures: NDArray[np.int64]
     """(N,) likewise."""
 
@@ -63,12 +63,12 @@ def read_decisions(path: str | Path) -> Decisions:
             )
         cues.append((row["category"], texture))
     classes = tuple(sorted({name for cue in cues for name in cue}))
-    place = {name: at for at, name in enumerate(classes)}
+    index = {name: at for at, name in enumerate(classes)}
     return Decisions(
         classes,
-        np.array([place.get(row["object_response"], -1) for row in rows], dtype=np.int64),
-        np.array([place[shape] for shape, _ in cues], dtype=np.int64),
-        np.array([place[texture] for _, texture in cues], dtype=np.int64),
+        np.array([index.get(row["object_response"], -1) for row in rows], dtype=np.int64),
+        np.array([index[shape] for shape, _ in cues], dtype=np.int64),
+        np.array([index[texture] for _, texture in cues], dtype=np.int64),
     )
 
 

@@ -142,7 +142,7 @@ def test_neighbors_of_other_classes_are_a_decision_for_none(tmp_path: Path) -> N
 def test_an_imagenet_head_decides_by_the_definition(tmp_path: Path, aggregate: Aggregate) -> None:
     names = list(categories())
     random = np.random.default_rng(1)
-    cues = [tuple(names[place] for place in random.integers(0, 6, 2)) for _ in range(200)]
+    cues = [tuple(names[index] for index in random.integers(0, 6, 2)) for _ in range(200)]
     conflict = open_conflict(paint(tmp_path, names, cues, [shape for shape, _ in cues]))
     weights = torch.from_numpy(random.normal(0, 3, (48, 1000))).float()
 

@@ -148,7 +148,7 @@ def test_models_are_shown_side_by_side(tags: TransplantResult, one: TransplantRe
         one["name"]: dict(zip(one["x"], one["y"], strict=True)) for one in plots[0].figure["data"]
     }
     assert bars["one"] == {NAMES[1]: 1.0, NAMES[0]: 0.0, NAMES[2]: 0.0}
-    assert len(plots) == 3  # and a map of places for each model
+    assert len(plots) == 3  # and a map of positions for each model
 
 
 class _ReadsFrame(nn.Module):
@@ -208,7 +208,7 @@ def test_a_class_of_one_image_has_nothing_to_compare_its_place_with() -> None:
     cat = next(one for one in result.classes if one.name == "cat")
     assert cat.donors == 1 and cat.follows.patch == 1.0 and math.isnan(cat.follows.mates)
     finding = Transplant().finding(result)
-    assert finding is not None and "'cat'" not in finding.text  # of one patch nothing is said
+    assert finding is not None and "'cat'" not in finding.text  # one patch is not enough
 
 
 def test_a_model_that_is_never_right_has_nothing_to_transplant() -> None:
@@ -218,15 +218,15 @@ def test_a_model_that_is_never_right_has_nothing_to_transplant() -> None:
 
 
 def test_results_are_read_back_and_progress_ends_at_the_total() -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     result = Transplant().measure(
-        _with_one_shortcut(), lambda done, total: told.append((done, total))
+        _with_one_shortcut(), lambda done, total: reported.append((done, total))
     )
     again = from_json(TransplantResult, to_json(result))
     assert again == result
     assert "data:image" not in str(plain_values(result))
-    assert told[-1] == (30 * (54 + 3 * 12),) * 2
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reported[-1] == (30 * (54 + 3 * 12),) * 2
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
 
 
 def _planted(images: Shapes, label: int) -> Images:

@@ -6,8 +6,7 @@ from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from tests.measuring.made import arrays, subject_of
-from unshortcut.measurements.transplant.occlusion import drops, filled, largest
-from unshortcut.measurements.transplant.regions import regions
+from unshortcut.measurements.transplant.regions import drops, filled, largest, regions
 
 
 def _noise(count: int, side: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from tests.measuring.made import arrays, subject_of
 from unshortcut.data.source import BadImageError, Image, ImageSource
@@ -111,3 +112,30 @@ def test_a_subset_says_of_how_many_it_is_one() -> None:
     assert (len(few), few.total) == (10, 40)
     full = subject_of(lambda images: images.mean((2, 3))[:, :2], _numbered(40), full=True)
     assert len(full.labeled(10)) == 40
+
+
+def test_a_seeded_change_of_an_image_is_the_same_in_every_selection() -> None:
+    pixels = np.zeros((6, 4, 4, 3), np.uint8)
+    images = subject_of(lambda batch: batch.mean((2, 3)), arrays(pixels)).unlabeled()
+
+    def noise(image: Image, rng: np.random.Generator) -> Image:
+        return image + rng.integers(0, 255, image.shape, dtype=np.uint8)
+
+    everything, part = (one.seeded((7, "noise"), noise) for one in (images, images.take([4, 2])))
+    np.testing.assert_array_equal(part(pixels[0], 0), everything(pixels[0], 4))
+    np.testing.assert_array_equal(part(pixels[0], 1), everything(pixels[0], 2))
+    assert (everything(pixels[0], 2) != everything(pixels[0], 4)).any()
+    other = images.seeded((8, "noise"), noise)
+    assert (other(pixels[0], 2) != everything(pixels[0], 2)).any()
+
+
+def test_probabilities_can_be_those_of_other_classes_of_the_model() -> None:
+    shares = np.array([[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]])
+    source = arrays(np.zeros((2, 4, 4, 3), np.uint8), [0, 2], ["cat", "dog", "eel"])
+    subject = subject_of(lambda batch: torch.from_numpy(shares).log()[: len(batch)], source)
+    images = subject.labeled()
+    two = subject.decisions.over(("eel", "cat"))
+    expected = shares[:, [2, 0]] / shares[:, [2, 0]].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(subject.probabilities(images, selection=two), expected)
+    unchanged = subject.probabilities(images, lambda pixels, at: pixels, selection=two)
+    np.testing.assert_allclose(unchanged, expected)

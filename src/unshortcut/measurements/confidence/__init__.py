@@ -1,12 +1,24 @@
 """Accuracy, confidence and calibration of a model on the unmodified data."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
+from dataclasses import astuple
+from functools import partial
+from typing import Any
 
-from unshortcut.measurements.confidence.calibration import BINS
-from unshortcut.measurements.confidence.certainty import SURE, ConfidenceResult, confidence_of
-from unshortcut.measurements.confidence.exhibits import confidence_exhibits
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
-from unshortcut.measuring.exhibits import Exhibit
+import plotly.graph_objects as go
+
+from unshortcut.intervals import wilson
+from unshortcut.measurements.confidence.calibration import (
+    BINS,
+    SURE,
+    ConfidenceResult,
+    confidence_of,
+    where_all_are_right,
+)
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
+from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
+from unshortcut.measuring.plots import color, error_bars, plain
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
@@ -15,6 +27,8 @@ MANY, FEW = 0.2, 20
 """The verdict mentions this share of confident errors or more, if there are enough errors."""
 HIGHEST_WEIGHT = 0.6
 """Weight of a model whose errors are all confident: that is bad, but no shortcut."""
+
+Results = Mapping[str, ConfidenceResult]
 
 
 class Confidence(Measurement[ConfidenceResult]):
@@ -63,23 +77,19 @@ class Confidence(Measurement[ConfidenceResult]):
             seed=subject.settings.seed,
         )
 
-    def metrics(
-        self, result: ConfidenceResult, baseline: ConfidenceResult | None
-    ) -> dict[str, Metric]:
-        among = f"among {result.num_classes} classes"
-        chance = percent(result.calibration_error_by_chance, 1)
+    def metrics(self, result: ConfidenceResult, baseline: ConfidenceResult | None) -> Metrics:
+        count, among = f"{result.num_images} images", f"among {result.num_classes} classes"
+        by_chance = percent(result.calibration_error_by_chance, 1)
+        detail = partial(Metric.of, headline=False)
         return {
             "accuracy": Metric.of(
-                "Accuracy",
-                result.accuracy,
-                better="higher",
-                note=f"{result.num_images} images, {among}",
+                "Accuracy", result.accuracy, better="higher", note=f"{count}, {among}"
             ),
             "calibration_error": Metric(
                 "Calibration error",
                 result.calibration_error,
                 better="lower",
-                note=f"a calibrated model would have {chance} on {result.num_images} images",
+                note=f"a calibrated model would have {by_chance} on {count}",
             ),
             "sure_errors": Metric.of(
                 f"Errors with a confidence above {percent(SURE)}",
@@ -87,18 +97,10 @@ class Confidence(Measurement[ConfidenceResult]):
                 better="lower",
                 note=f"of {result.num_errors} errors",
             ),
-            "confidence_right": Metric.of(
-                "Confidence when right", result.confidence_right, headline=False
-            ),
-            "confidence_wrong": Metric.of(
-                "Confidence when wrong", result.confidence_wrong, headline=False
-            ),
-            "entropy_right": Metric.of(
-                "Entropy when right, in nats",
-                result.entropy_right,
-                percent=False,
-                headline=False,
-                note=among,
+            "confidence_right": detail("Confidence when right", result.confidence_right),
+            "confidence_wrong": detail("Confidence when wrong", result.confidence_wrong),
+            "entropy_right": detail(
+                "Entropy when right, in nats", result.entropy_right, percent=False, note=among
             ),
             "max_calibration_error": Metric(
                 "Largest calibration error of a bin",
@@ -106,32 +108,44 @@ class Confidence(Measurement[ConfidenceResult]):
                 better="lower",
                 headline=False,
             ),
-            "negative_log_likelihood": Metric.of(
+            "negative_log_likelihood": detail(
                 "Negative log-likelihood, in nats",
                 result.negative_log_likelihood,
                 percent=False,
                 better="lower",
-                headline=False,
                 note=among,
             ),
-            "brier": Metric.of(
-                "Brier score", result.brier, percent=False, better="lower", headline=False
-            ),
+            "brier": detail("Brier score", result.brier, percent=False, better="lower"),
         }
 
-    def exhibits(
-        self, results: Mapping[str, ConfidenceResult], baseline: ConfidenceResult | None
-    ) -> Sequence[Exhibit]:
-        return confidence_exhibits(results)
+    def exhibits(self, results: Results, baseline: ConfidenceResult | None) -> list[Exhibit]:
+        """Accuracy, confidence where all models are right, then calibration."""
+        return [
+            _accuracy(results),
+            *([_agreed(results)] if len(results) > 1 else []),
+            Plot(
+                "Accuracy by confidence",
+                _reliability(results),
+                f"Decisions in {BINS} bins by confidence. Below the dotted line a model is more "
+                "confident than accurate. Larger markers stand for more decisions; with 95 % "
+                "intervals.",
+            ),
+            Plot(
+                "Distribution of confidence",
+                _histogram(results),
+                "Solid lines are correct decisions, dotted lines wrong ones.",
+            ),
+            _calibration(results),
+            *_notes(results),
+        ]
 
     def finding(self, result: ConfidenceResult) -> Finding | None:
         """Accuracy at chance, or many confident errors of a model's own head."""
-        sure = result.sure_errors
-        chance = 1 / result.num_classes
-        if result.accuracy.low <= chance <= result.accuracy.high:
+        sure, accuracy = result.sure_errors, result.accuracy
+        if accuracy.low <= 1 / result.num_classes <= accuracy.high:
             return Finding(
-                f"has an accuracy of {percent(result.accuracy.value)}, no better than chance "
-                f"among {result.num_classes} classes",
+                f"has an accuracy of {percent(accuracy.value)}, no better than chance among "
+                f"{result.num_classes} classes",
                 HIGHEST_WEIGHT,
             )
         if result.kind != "head" or result.num_errors < FEW or sure.value < MANY:
@@ -141,3 +155,144 @@ class Confidence(Measurement[ConfidenceResult]):
             f"confidence above {percent(SURE)}",
             HIGHEST_WEIGHT * sure.value,
         )
+
+
+def _accuracy(results: Results) -> Table:
+    columns = (
+        MODEL,
+        Column("Accuracy", percent=True),
+        Column("Confidence", percent=True, tip="mean over all images"),
+        Column("When right", percent=True, tip="mean confidence of correct decisions"),
+        Column("When wrong", percent=True, tip="mean confidence of wrong decisions"),
+        Column("Entropy when right", digits=2, tip="in nats"),
+        Column("Errors"),
+        Column("Sure errors", percent=True, tip=f"errors with a confidence above {percent(SURE)}"),
+        Column("Images"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for name, one in results.items():
+        confidence = (one.confidence, one.confidence_right, one.confidence_wrong, one.entropy_right)
+        means = [each.value for each in (one.accuracy, *confidence)]
+        rows.append((name, *means, one.num_errors, one.sure_errors.value, one.num_images))
+    fewer = {(r.num_images, r.total) for r in results.values() if r.num_images < r.total}
+    chosen = ", ".join(f"{count} of {total}" for count, total in sorted(fewer))
+    caption = f"Measured on {chosen} images, a stratified random subset." if fewer else ""
+    return Table("Accuracy and confidence", columns, rows, caption)
+
+
+def _agreed(results: Results) -> Table:
+    columns = (
+        MODEL,
+        *Column.estimate("Confidence", percent=True, of="confidence"),
+        *Column.estimate("Entropy", digits=2, tip="in nats", of="entropy"),
+        Column("At most", digits=2, tip="ln K, the entropy if all classes are equally likely"),
+    )
+    found = where_all_are_right(results)
+    most = {name: math.log(result.num_classes) for name, result in results.items()}
+    rows = [
+        (name, *astuple(one.confidence), *astuple(one.entropy), most[name])
+        for name, one in found.items()
+    ]
+    count = next(iter(found.values())).num_images
+    caption = f"On the {count} images that every model classifies correctly."
+    return Table("Where all models are right", columns, rows, caption)
+
+
+def _calibration(results: Results) -> Table:
+    tip = "error of a perfectly calibrated model with these confidences"
+    columns = (
+        MODEL,
+        Column("Calibration error", percent=True),
+        Column("By chance", percent=True, tip=tip),
+        Column("Largest", percent=True, tip="calibration error of the worst bin"),
+        Column("Negative log-likelihood", tip="in nats"),
+        Column("Brier score"),
+    )
+    rows = []
+    for name, one in results.items():
+        errors = (one.calibration_error, one.calibration_error_by_chance, one.max_calibration_error)
+        rows.append((name, *errors, one.negative_log_likelihood.value, one.brier.value))
+    return Table("Calibration", columns, rows, "Lower is better in all columns.")
+
+
+def _notes(results: Results) -> list[Note]:
+    notes = []
+    fitted = ", ".join(name for name, result in results.items() if result.kind != "head")
+    if fitted:
+        text = (
+            "the confidence is that of the classifier fitted on the features; another classifier "
+            "would have another confidence."
+        )
+        notes.append(Note(f"{fitted}: {text}"))
+    for name, result in results.items():
+        if result.num_outputs > result.num_classes:
+            text = (
+                f"{name}: only the {result.num_classes} classes of the data are used, out of "
+                f"{result.num_outputs}. Their probabilities are scaled to sum to 1, so confidence "
+                "is higher than among all classes."
+            )
+            notes.append(Note(text))
+    if len({result.num_classes for result in results.values()}) > 1:
+        text = "The models choose from different numbers of classes, so their numbers are not "
+        notes.append(Note(text + "comparable.", warning=True))
+    return notes
+
+
+def _reliability(results: Results) -> dict[str, Any]:
+    """Accuracy by confidence, one line per model, with larger markers for fuller bins."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        line={"dash": "dot", "width": 1, "color": "#888"},
+        name="perfectly calibrated",
+        hoverinfo="skip",
+    )
+    for name, result in results.items():
+        filled = [one for one in result.bins if one.count]
+        most = max(one.count for one in filled)
+        accuracy = [one.accuracy for one in filled]
+        low, high = zip(*(wilson(one.right, one.count) for one in filled), strict=True)
+        figure.add_scatter(
+            x=[one.confidence for one in filled],
+            y=accuracy,
+            name=name,
+            mode="lines+markers",
+            line={"color": color(name), "width": 1},
+            marker={"size": [5 + 13 * (one.count / most) ** 0.5 for one in filled]},
+            error_y=error_bars(accuracy, low, high, color(name)),
+            customdata=[[one.right, one.count] for one in filled],
+            hovertemplate="confidence %{x:.1%}: accuracy %{y:.1%}, "
+            "%{customdata[0]} of %{customdata[1]}",
+        )
+    figure.update_layout(xaxis_title="confidence", yaxis_title="accuracy")
+    figure.update_xaxes(tickformat=".0%", range=[0, 1.02])
+    figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
+    return plain(figure)
+
+
+def _histogram(results: Results) -> dict[str, Any]:
+    """Shares of a model's decisions by confidence, separately for right and wrong ones."""
+    figure = go.Figure()
+    for name, result in results.items():
+        right = [one.right for one in result.bins]
+        wrong = [one.count - one.right for one in result.bins]
+        for kind, dash, counts in (("right", "solid", right), ("wrong", "dot", wrong)):
+            figure.add_scatter(
+                x=[(one.low + one.high) / 2 for one in result.bins],
+                y=[count / result.num_images for count in counts],
+                name=f"{name}, {kind}",
+                mode="lines",
+                line={"color": color(name), "dash": dash, "shape": "hvh"},
+                customdata=[
+                    [one.low, one.high, count]
+                    for one, count in zip(result.bins, counts, strict=True)
+                ],
+                hovertemplate="confidence %{customdata[0]:.0%} to %{customdata[1]:.0%}: "
+                f"%{{customdata[2]}} {kind}, %{{y:.1%}} of all",
+            )
+    figure.update_layout(xaxis_title="confidence", yaxis_title="share of decisions")
+    figure.update_xaxes(tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+    return plain(figure)

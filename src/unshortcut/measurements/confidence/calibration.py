@@ -1,7 +1,9 @@
-"""Calibration error, likelihood, Brier score and entropy of a model's probabilities.
+"""How confident a model is when it is right and when it is wrong, and how well calibrated.
 
 The confidence of a decision is the probability of the predicted class. Logarithms are natural, so
-entropy is in nats.
+entropy is in nats. Confidence and entropy on the images that all models classify correctly are
+those of table 2.12 of the dissertation on suppressing texture, which does not state the base of its
+logarithm.
 
 The calibration error is not torchmetrics': that puts a confidence on the edge of two bins into the
 upper one, where Guo et al. (2017) put it into the lower one, and gives a confidence of exactly 1 a
@@ -9,18 +11,24 @@ bin of its own. For votes of 15 neighbors, which all lie on edges, it gave 0.138
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from unshortcut.measuring.estimates import Estimate
+from unshortcut.measuring.subjects.classifier import ClassifierKind
 from unshortcut.randomness import generator
 
 BINS = 15
 """Number of bins, as in Guo et al. (2017) for ImageNet models."""
 RESAMPLES = 200
+SURE = 0.9
+"""A decision with more confidence than this counts as confident."""
+DIGITS = 6
+"""Decimal places of the values that are stored for each image."""
 
 Probabilities = NDArray[np.float64]
 """(N, K), rows sum to 1."""
@@ -50,6 +58,122 @@ class Bin:
         return abs(self.accuracy - self.confidence) if self.count else 0.0
 
 
+@dataclass(frozen=True)
+class ConfidenceResult:
+    """The decisions of a model on N images, and how reliable they are."""
+
+    total: int
+    """Number of images available."""
+    num_classes: int
+    """Number of classes K to choose from."""
+    num_outputs: int
+    """Number of all classes of the classifier."""
+    kind: ClassifierKind
+    """Kind of classifier."""
+    bins: tuple[Bin, ...]
+    calibration_error: float
+    calibration_error_by_chance: float
+    """The calibration error of a perfectly calibrated model on as many images."""
+    max_calibration_error: float
+    negative_log_likelihood: Estimate
+    brier: Estimate
+    confidence: Estimate
+    confidence_right: Estimate
+    confidence_wrong: Estimate
+    entropy_right: Estimate
+    index: tuple[int, ...]
+    """Indices (N,) of the images in the data, by which models are compared on the same images."""
+    right: tuple[bool, ...]
+    confidences: tuple[float, ...]
+    entropies: tuple[float, ...]
+
+    @property
+    def num_images(self) -> int:
+        return len(self.right)
+
+    @property
+    def num_errors(self) -> int:
+        return self.num_images - sum(self.right)
+
+    @property
+    def accuracy(self) -> Estimate:
+        return Estimate.counted(sum(self.right), self.num_images)
+
+    @property
+    def sure_errors(self) -> Estimate:
+        """The share of errors whose confidence is above `SURE`."""
+        decisions = zip(self.confidences, self.right, strict=True)
+        sure = sum(confidence > SURE and not right for confidence, right in decisions)
+        return Estimate.counted(sure, self.num_errors)
+
+
+def confidence_of(
+    probabilities: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    index: NDArray[np.int64],
+    *,
+    total: int,
+    outputs: int,
+    kind: ClassifierKind,
+    seed: int = 0,
+) -> ConfidenceResult:
+    """The result for probabilities (N, K), labels (N,) and the images' indices in the data (N,)."""
+
+    def mean(values: NDArray[np.float64]) -> Estimate:
+        return Estimate.mean(values, seed=seed)
+
+    right = probabilities.argmax(axis=1) == labels
+    confidence = probabilities.max(axis=1)
+    uncertainty = entropy(probabilities)
+    bins = reliability(confidence, right)
+    return ConfidenceResult(
+        total=total,
+        num_classes=probabilities.shape[1],
+        num_outputs=outputs,
+        kind=kind,
+        bins=bins,
+        calibration_error=expected_error(bins),
+        calibration_error_by_chance=expected_error_by_chance(confidence, seed=seed),
+        max_calibration_error=largest_error(bins),
+        negative_log_likelihood=mean(negative_log_likelihood(probabilities, labels)),
+        brier=mean(brier(probabilities, labels)),
+        confidence=mean(confidence),
+        confidence_right=mean(confidence[right]),
+        confidence_wrong=mean(confidence[~right]),
+        entropy_right=mean(uncertainty[right]),
+        index=tuple(index.tolist()),
+        right=tuple(right.tolist()),
+        confidences=tuple(confidence.round(DIGITS).tolist()),
+        entropies=tuple(uncertainty.round(DIGITS).tolist()),
+    )
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """Confidence and entropy of a model on the images that all models classify correctly."""
+
+    num_images: int
+    confidence: Estimate
+    entropy: Estimate
+
+
+def where_all_are_right(results: Mapping[str, ConfidenceResult]) -> dict[str, Agreed]:
+    """Each model on the images that all models saw and classified correctly."""
+    rows = {
+        name: {at: row for row, at in enumerate(result.index) if result.right[row]}
+        for name, result in results.items()
+    }
+    common = sorted(set.intersection(*(set(own) for own in rows.values())))
+
+    def over(name: str, values: Sequence[float]) -> Estimate:
+        return Estimate.mean(np.array([values[rows[name][at]] for at in common], dtype=np.float64))
+
+    return {
+        name: Agreed(len(common), over(name, result.confidences), over(name, result.entropies))
+        for name, result in results.items()
+    }
+
+
 def reliability(
     confidence: NDArray[np.float64], right: NDArray[np.bool_], bins: int = BINS
 ) -> tuple[Bin, ...]:
@@ -58,15 +182,9 @@ def reliability(
     counts = np.bincount(index, minlength=bins)
     hits = np.bincount(index, weights=right, minlength=bins)
     sums = np.bincount(index, weights=confidence, minlength=bins)
+    means = [float(sums[i] / counts[i]) if counts[i] else math.nan for i in range(bins)]
     return tuple(
-        Bin(
-            i / bins,
-            (i + 1) / bins,
-            int(counts[i]),
-            int(hits[i]),
-            float(sums[i] / counts[i]) if counts[i] else math.nan,
-        )
-        for i in range(bins)
+        Bin(i / bins, (i + 1) / bins, int(counts[i]), int(hits[i]), means[i]) for i in range(bins)
     )
 
 

@@ -1,12 +1,14 @@
 """Accuracy of a model under the 15 corruptions of ImageNet-C."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
-import timm.data
-from numpy.typing import NDArray
+import plotly.graph_objects as go
+from timm.data import ImageNetInfo
 
-from unshortcut.imaging.corruptions import SMALLEST, corrupt
+from unshortcut.imaging.corruptions import GROUPS, SMALLEST, corrupt
+from unshortcut.intervals import wilson
 from unshortcut.measurements.corruptions.accuracy import (
     COMPARABLE,
     LEVELS,
@@ -14,25 +16,32 @@ from unshortcut.measurements.corruptions.accuracy import (
     SEVERE,
     Conditions,
     CorruptionsResult,
+    Right,
+    corruption_errors,
     corruptions_result,
     mean_corruption_error,
+    readable,
+    reference_errors,
     relative_mean_corruption_error,
 )
-from unshortcut.measurements.corruptions.exhibits import (
-    OWN_TEXTURES,
-    corruption_exhibits,
-    readable,
-    unlike_alexnet,
-    without_errors,
-)
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import Exhibit, Picture, picture
+from unshortcut.measuring.exhibits import (
+    Cell,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    picture,
+)
+from unshortcut.measuring.plots import Bars, Curve, bars, curves, plain
 from unshortcut.measuring.settings import Settings
-from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
+from unshortcut.measuring.subjects.images import Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
-from unshortcut.randomness import generator, key_bits
+from unshortcut.randomness import key_bits
 
 MAX_IMAGES = 192
 """Each image is seen 75 times; three full batches."""
@@ -40,8 +49,12 @@ SHOWN = 3
 """Severity of the pictures."""
 NOTABLE = 0.05
 """Smallest drop that the verdict mentions."""
-_IN_A_SENTENCE = {"digital": "digital corruptions"}
-"""Groups whose name alone does not fit into a sentence."""
+OWN_TEXTURES = (
+    "snow and frost use generated textures, so an mCE that includes them cannot be compared with "
+    "published ones"
+)
+
+Results = Mapping[str, CorruptionsResult]
 
 
 class Corruptions(Measurement[CorruptionsResult]):
@@ -64,10 +77,7 @@ class Corruptions(Measurement[CorruptionsResult]):
     gives = (
         "corruption_accuracy",
         "corruption_accuracy_severe",
-        "corruption_accuracy_noise",
-        "corruption_accuracy_blur",
-        "corruption_accuracy_weather",
-        "corruption_accuracy_digital",
+        *(f"corruption_accuracy_{group}" for group in GROUPS),
         "corruption_drop",
         "mce",
         "mce_13",
@@ -84,81 +94,79 @@ class Corruptions(Measurement[CorruptionsResult]):
             )
         labels, total = images.required_labels(), 1 + len(NAMES) * len(LEVELS)
 
-        def right(number: int, transform: Transform | None = None) -> NDArray[np.bool_]:
+        def right(number: int, transform: Transform | None = None) -> Right:
             progress = part_of(on_progress, number, total)
             return subject.probabilities(images, transform, progress).argmax(axis=1) == labels
 
         clean = right(0)
-        corrupted = {
-            name: np.stack(
-                [
-                    right(index * len(LEVELS) + level, _transform(images, settings, name, level))
-                    for level in LEVELS
-                ]
-            )
-            for index, name in enumerate(NAMES)
-        }
+        cases = [(name, level) for name in NAMES for level in LEVELS]
+        transforms = [_transform(images, settings, *case) for case in cases]
+        decided = np.stack([right(number, one) for number, one in enumerate(transforms, start=1)])
+        by_name = decided.reshape(len(NAMES), len(LEVELS), -1)
+        corrupted = dict(zip(NAMES, by_name, strict=True))
         conditions = Conditions(
             num_images=len(images),
             total=images.total,
             image_set=f"{key_bits(*images.indices.tolist()):032x}",
             size=images.view.size,
             num_classes=len(images.classes),
-            imagenet=_is_imagenet(images.classes),
+            imagenet=set(images.classes) == set(ImageNetInfo("imagenet-1k").label_names()),
             severities=settings.severities,
         )
-        shown = _pictures(images, settings)
+        pixels = images.pixels(0)
+        shown = [picture(pixels, images.identity(0))]
+        for name in NAMES:
+            changed = _transform(images, settings, name, SHOWN)(pixels, 0)
+            shown.append(picture(changed, readable(name)))
         return corruptions_result(conditions, clean, corrupted, shown, settings.seed)
 
-    def metrics(
-        self, result: CorruptionsResult, baseline: CorruptionsResult | None
-    ) -> dict[str, Metric]:
-        reference = "AlexNet" if baseline is None else "the baseline"
-        unlike = unlike_alexnet(result.conditions) if baseline is None else without_errors(baseline)
+    def metrics(self, result: CorruptionsResult, baseline: CorruptionsResult | None) -> Metrics:
+        reference, unlike = "AlexNet", result.conditions.unlike_alexnet
+        if baseline is not None:
+            reference, unlike = "the baseline", baseline.without_errors()
         fifteen = "; ".join(part for part in (OWN_TEXTURES, unlike) if part)
+        severe = f"Accuracy under corruptions of severity {SEVERE} and above"
         accuracies = {
             "corruption_accuracy": ("Accuracy under corruptions", result.corrupted),
-            "corruption_accuracy_severe": (
-                f"Accuracy under corruptions of severity {SEVERE} and above",
-                result.severe,
-            ),
+            "corruption_accuracy_severe": (severe, result.severe),
         } | {
             f"corruption_accuracy_{group}": (f"Accuracy under {_phrase(group)}", found)
             for group, found in result.groups.items()
         }
+        lower = partial(Metric.of, better="lower")
         return {
             name: Metric.of(label, found, better="higher", headline=name == "corruption_accuracy")
             for name, (label, found) in accuracies.items()
         } | {
-            "corruption_drop": Metric.of(
-                "Accuracy lost under corruptions", result.drop, better="lower"
-            ),
-            "mce": Metric.of(
+            "corruption_drop": lower("Accuracy lost under corruptions", result.drop),
+            "mce": lower(
                 f"mCE relative to {reference}",
                 mean_corruption_error(result, baseline, NAMES),
-                better="lower",
                 note=fifteen,
             ),
-            "mce_13": Metric.of(
+            "mce_13": lower(
                 f"mCE relative to {reference}, without snow and frost",
                 mean_corruption_error(result, baseline, COMPARABLE),
-                better="lower",
-                headline=result.conditions.like_alexnet,
+                headline=not result.conditions.unlike_alexnet,
                 note=unlike,
             ),
-            "relative_mce": Metric.of(
+            "relative_mce": lower(
                 f"Relative mCE with {reference} as the reference",
                 relative_mean_corruption_error(result, baseline, NAMES),
-                better="lower",
                 headline=False,
                 note=fifteen,
             ),
         }
 
-    def exhibits(
-        self, results: Mapping[str, CorruptionsResult], baseline: CorruptionsResult | None
-    ) -> Sequence[Exhibit]:
-        return corruption_exhibits(results, baseline, SHOWN)
+    def exhibits(self, results: Results, baseline: CorruptionsResult | None) -> list[Exhibit]:
+        return [
+            *_notes(list(results.values()), baseline),
+            _by_severity(results),
+            _by_group(results),
+            *(_heat_map(name, result) for name, result in results.items()),
+            _table(results, baseline),
+            _sheet(next(iter(results.values()))),
+        ]
 
     def finding(self, result: CorruptionsResult) -> Finding | None:
         if not result.drop.low >= NOTABLE:
@@ -174,27 +182,103 @@ class Corruptions(Measurement[CorruptionsResult]):
 
 
 def _transform(images: Prepared, settings: Settings, name: str, level: int) -> Transform:
-    def transform(pixels: Pixels, position: int) -> Pixels:
-        rng = generator(settings.seed, "corruption", name, level, int(images.indices[position]))
-        return corrupt(pixels, name, level, rng, settings.severities)
-
-    return transform
-
-
-def _is_imagenet(classes: Sequence[str]) -> bool:
-    """Whether classes are the WordNet ids of ImageNet's thousand classes."""
-    return set(classes) == set(timm.data.ImageNetInfo("imagenet-1k").label_names())
-
-
-def _pictures(images: Prepared, settings: Settings) -> list[Picture]:
-    """An image without corruption, then under each corruption."""
-    pixels = images.pixels(0)
-    made = [
-        picture(_transform(images, settings, name, SHOWN)(pixels, 0), readable(name))
-        for name in NAMES
-    ]
-    return [picture(pixels, images.identity(0)), *made]
+    return images.seeded(
+        (settings.seed, "corruption", name, level),
+        lambda pixels, rng: corrupt(pixels, name, level, rng, settings.severities),
+    )
 
 
 def _phrase(group: str) -> str:
-    return _IN_A_SENTENCE.get(group, group)
+    """The name of a group in a sentence."""
+    return "digital corruptions" if group == "digital" else group
+
+
+def _notes(results: Sequence[CorruptionsResult], baseline: CorruptionsResult | None) -> list[Note]:
+    first = results[0].conditions
+    low, high = wilson(first.num_images / 2, first.num_images)
+    notes = [
+        Note(
+            f"{first.num_images} of {first.total} images at {first.size} px, with the severities "
+            f"of {'ImageNet-C' if first.severities == 'imagenet' else 'CIFAR-10-C'}. The accuracy "
+            "for one corruption at one severity has a margin of error of about "
+            f"{50 * (high - low):.0f} points."
+        ),
+        Note(f"{OWN_TEXTURES[0].upper()}{OWN_TEXTURES[1:]}; the mCE over the 13 others can."),
+    ]
+    reasons = [reason for one in results if (reason := one.conditions.unlike_alexnet)]
+    if baseline is None and reasons:
+        notes.append(Note(f"{reasons[0]}. A baseline model is a better reference.", True))
+    return notes
+
+
+def _by_severity(results: Results) -> Plot:
+    lines = {
+        name: Curve.of([0, *LEVELS], [result.clean, *result.by_severity])
+        for name, result in results.items()
+    }
+    return Plot(
+        "Accuracy by severity",
+        curves(lines, "severity (0: clean)", "accuracy"),
+        "Means over the 15 corruptions, with 95 % intervals.",
+    )
+
+
+def _by_group(results: Results) -> Plot:
+    series = {
+        name: Bars.of([result.clean, *result.groups.values()]) for name, result in results.items()
+    }
+    return Plot(
+        "Accuracy by group",
+        bars(["clean", *GROUPS], series, "accuracy"),
+        "Means over the corruptions of a group and the five severities, with 95 % intervals.",
+    )
+
+
+def _heat_map(name: str, result: CorruptionsResult) -> Plot:
+    figure = go.Figure(
+        go.Heatmap(
+            x=[str(level) for level in LEVELS],
+            y=[readable(corruption) for corruption in NAMES],
+            z=[list(result.accuracy[corruption]) for corruption in NAMES],
+            zmin=0,
+            zmax=1,
+            colorscale="Viridis",
+            colorbar={"tickformat": ".0%"},
+            hovertemplate="%{y}, severity %{x}: %{z:.1%}<extra></extra>",
+        )
+    )
+    figure.update_layout(xaxis_title="severity")
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    return Plot(f"Accuracy under each corruption: {name}", plain(figure), height=460)
+
+
+def _table(results: Results, baseline: CorruptionsResult | None) -> Table:
+    reference = reference_errors(baseline, NAMES)
+    groups = {name: group for group, names in GROUPS.items() for name in names}
+    whose = "AlexNet's" if baseline is None else "the baseline's"
+    columns = [Column("Corruption"), Column("Group")]
+    cells: list[list[Cell]] = [[readable(name), groups[name]] for name in NAMES]
+    for name, result in results.items():
+        titles = ("Accuracy", "CE") if len(results) == 1 else (f"{name}: accuracy", f"{name}: CE")
+        columns += [
+            Column(titles[0], percent=True, tip="mean over the five severities"),
+            Column(titles[1], percent=True, tip=f"error divided by {whose}"),
+        ]
+        ratios = corruption_errors(result.errors(NAMES).mean(axis=0), reference)
+        for row, corruption, ratio in zip(cells, NAMES, ratios.tolist(), strict=True):
+            row += [result.mean_accuracy(corruption), None if np.isnan(ratio) else ratio]
+    return Table(
+        "Accuracy by corruption",
+        columns,
+        cells,
+        f"Accuracy is the mean over the five severities, CE the error divided by {whose}.",
+    )
+
+
+def _sheet(result: CorruptionsResult) -> Pictures:
+    clean, *corrupted = result.pictures
+    by_name = dict(zip(NAMES, corrupted, strict=True))
+    rows = [(group, tuple(by_name[name] for name in names)) for group, names in GROUPS.items()]
+    title = f"One image under the corruptions at severity {SHOWN}"
+    return Pictures(title, (("clean", (clean,)), *rows))

@@ -27,7 +27,7 @@ ALEXNET_SIDE = 224
 
 Right = NDArray[np.bool_]
 Errors = NDArray[np.float64]
-"""(C,) error rates under each corruption, each a mean over the five severities."""
+"""(C,) error rates under each corruption, each a mean over the five severities; or (n, C)."""
 
 ALEXNET_ERRORS = {
     "gaussian_noise": 0.886428,
@@ -69,9 +69,17 @@ class Conditions:
     severities: Severities
 
     @property
-    def like_alexnet(self) -> bool:
-        """Whether AlexNet's published errors were measured on such images and severities."""
-        return self.imagenet and self.severities == "imagenet" and self.size == ALEXNET_SIDE
+    def unlike_alexnet(self) -> str:
+        """Why AlexNet's published errors are not a suitable reference; empty if they are."""
+        if self.imagenet and self.severities == "imagenet" and self.size == ALEXNET_SIDE:
+            return ""
+        severities = "ImageNet" if self.severities == "imagenet" else "CIFAR"
+        classes = "ImageNet's 1000" if self.imagenet else str(self.num_classes)
+        return (
+            "AlexNet's errors were measured on ImageNet's 1000 classes at 224 px with the "
+            f"severities for ImageNet, these on {classes} classes at {self.size} px with those for "
+            f"{severities}, so an mCE relative to AlexNet means little"
+        )
 
 
 @dataclass(frozen=True)
@@ -103,12 +111,17 @@ class CorruptionsResult:
         """The mean over the severities."""
         return float(np.mean(self.accuracy[corruption]))
 
-    def errors(self, names: Sequence[str]) -> NDArray[np.float64]:
+    def errors(self, names: Sequence[str]) -> Errors:
         """(n, C): the share of levels at which each image is misclassified."""
-        digits = [_digits(self.mistakes[name]) for name in names]
-        return np.stack(digits, axis=1) / len(LEVELS)
+        return np.stack([_digits(self.mistakes[name]) for name in names], axis=1) / len(LEVELS)
 
-    def clean_errors(self) -> NDArray[np.float64]:
+    def without_errors(self) -> str:
+        """Why there is no mCE relative to this model; empty if there is one."""
+        errors = self.errors(NAMES).mean(axis=0)
+        names = [readable(name) for name, error in zip(NAMES, errors, strict=True) if error == 0]
+        return f"the baseline makes no errors under {', '.join(names)}" if names else ""
+
+    def clean_errors(self) -> Errors:
         """(n,): 1 if an image is misclassified without corruption."""
         return _digits(self.clean_mistakes)
 
@@ -133,26 +146,19 @@ def corruptions_result(
     def mean(rights: Sequence[Right]) -> Estimate:
         return Estimate.mean_share(np.concatenate(rights).mean(axis=0, dtype=np.float64), seed=seed)
 
-    every = np.concatenate(list(corrupted.values())).mean(axis=0, dtype=np.float64)
+    rights = list(corrupted.values())
+    every = np.concatenate(rights).mean(axis=0, dtype=np.float64)
     return CorruptionsResult(
         conditions,
         clean=Estimate.share(clean),
-        corrupted=mean(list(corrupted.values())),
-        severe=mean([right[SEVERE - 1 :] for right in corrupted.values()]),
-        by_severity=tuple(
-            mean([right[index : index + 1] for right in corrupted.values()])
-            for index in range(len(LEVELS))
-        ),
+        corrupted=mean(rights),
+        severe=mean([right[SEVERE - 1 :] for right in rights]),
+        by_severity=tuple(mean([right[[at]] for right in rights]) for at in range(len(LEVELS))),
         drop=Estimate.mean(clean - every, seed=seed),
-        groups={
-            group: mean([corrupted[name] for name in names]) for group, names in GROUPS.items()
-        },
-        accuracy={
-            name: tuple(float(level.mean()) for level in right) for name, right in corrupted.items()
-        },
+        groups={group: mean([corrupted[one] for one in names]) for group, names in GROUPS.items()},
+        accuracy={name: tuple(map(float, one.mean(axis=1))) for name, one in corrupted.items()},
         mistakes={
-            name: "".join(map(str, (~right).sum(axis=0).tolist()))
-            for name, right in corrupted.items()
+            name: "".join(map(str, (~one).sum(axis=0).tolist())) for name, one in corrupted.items()
         },
         clean_mistakes="".join("01"[wrong] for wrong in (~clean).tolist()),
         pictures=tuple(pictures),
@@ -191,9 +197,7 @@ def relative_mean_corruption_error(
     return Estimate.of(statistic, len(errors))
 
 
-def reference_errors(
-    baseline: CorruptionsResult | None, names: Sequence[str]
-) -> NDArray[np.float64]:
+def reference_errors(baseline: CorruptionsResult | None, names: Sequence[str]) -> Errors:
     """The error rates (C,) of the baseline, or of AlexNet, under corruptions."""
     if baseline is None:
         return np.array([ALEXNET_ERRORS[name] for name in names])
@@ -202,7 +206,7 @@ def reference_errors(
 
 def corruption_errors(errors: Errors, reference: Errors) -> Errors:
     """CE of each corruption (C,): error divided by that of the reference; NaN if that has none."""
-    return _over(errors, reference)
+    return np.divide(errors, reference, out=np.full(errors.shape, np.nan), where=reference > 0)
 
 
 def mce(errors: Errors, reference: Errors) -> float:
@@ -215,12 +219,12 @@ def relative_mce(errors: Errors, clean: float, reference: Errors, reference_clea
 
     NaN if a corruption adds no error to the reference.
     """
-    return float(_over(errors - clean, reference - reference_clean).mean())
+    return mce(errors - clean, reference - reference_clean)
 
 
 def _reference(
     result: CorruptionsResult, baseline: CorruptionsResult | None, names: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Errors, Errors]:
     """Errors (n, C) and clean errors (n,) of the reference, for each image if they are known."""
     if baseline is not None and baseline.conditions.image_set == result.conditions.image_set:
         return baseline.errors(names), baseline.clean_errors()
@@ -229,9 +233,10 @@ def _reference(
     return np.tile(reference_errors(baseline, names), (n, 1)), np.full(n, clean)
 
 
-def _digits(text: str) -> NDArray[np.float64]:
+def readable(name: str) -> str:
+    """The name of a corruption with spaces for underscores."""
+    return name.replace("_", " ")
+
+
+def _digits(text: str) -> Errors:
     return (np.frombuffer(text.encode(), np.uint8) - ord("0")).astype(np.float64)
-
-
-def _over(part: Errors, whole: Errors) -> Errors:
-    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)

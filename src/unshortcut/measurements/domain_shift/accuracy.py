@@ -6,7 +6,7 @@ shared classes alone in both domains, so that the two accuracies are comparable.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,97 +96,56 @@ class DomainShiftResult:
 
 
 def measure_shift(
-    subject: Subject, name: str, source: ImageSource, on_progress: OnProgress | None = None
+    subject: Subject, name: str, source: ImageSource, on_progress: OnProgress
 ) -> Shift:
-    """Measure a model in one domain; if that is impossible, the result has a `reason`."""
-    try:
-        return _measured(subject, name, source, on_progress)
-    except NotApplicable as error:
-        return Shift(name, reason=str(error))
-
-
-@dataclass(frozen=True)
-class Shared:
-    """The classes that are used, with their names in the data and in the shift."""
-
-    outputs: ClassOutputs
-    """Their outputs, under the names that are shown: those of the data if it has them."""
-    there: tuple[str, ...]
-    """Their names in the shift."""
-
-    def __len__(self) -> int:
-        return len(self.there)
-
-
-def shared_classes(subject: Subject, source: ImageSource) -> Shared:
-    """The classes that a shift shares with the data, i.e. those with the same outputs.
-
-    Raises `NotApplicable` if the model knows fewer than two classes of either.
-    """
-    mine = subject.decisions.over(_present(subject.data))
-    theirs = subject.decisions.over(_present(source))
-    left = dict(zip(theirs.names, theirs.members, strict=True))
-    both: list[tuple[str, str]] = []
-    for name, outputs in zip(mine.names, mine.members, strict=True):
-        same = [one for one, members in left.items() if members == outputs]
-        if same:
-            both.append((name, name if name in same else same[0]))
-            del left[both[-1][1]]
-    shared = replace(
-        mine,
-        names=tuple(name for name, _ in both),
-        members=tuple(mine.members[mine.names.index(name)] for name, _ in both),
-        missing=(),
-    )
-    return Shared(shared, tuple(there for _, there in both))
-
-
-def _measured(
-    subject: Subject, name: str, source: ImageSource, on_progress: OnProgress | None
-) -> Shift:
+    """Measure a model in one domain, or raise `NotApplicable`."""
     if not len(source):
         raise NotApplicable("it contains no images")
     if source.labels is None or source.classes is None:
         raise NotApplicable("it has no labels; put the images into class folders")
-    shared, alone = _compared(subject, source)
-    if shared is None:
-        subject = subject.deciding(_present(source))
-        theirs = subject.decisions.over(_present(source))
-        shared = Shared(theirs, theirs.names)
+    present, alone = _present(source), "the data has no labels"
+    shared: dict[str, str] = {}
+    if subject.data.labels is not None:
+        with suppress(NotApplicable):
+            shared = _shared_classes(subject, source)
+        alone = "" if len(shared) >= 2 else "it shares fewer than two classes with the data"
+    if alone:
+        subject = subject.deciding(present)
+        shared = {one: one for one in subject.decisions.over(present).names}
+    outputs, names = subject.decisions.over(tuple(shared)), tuple(shared)
     most = min(MAX_IMAGES, subject.settings.max_images)
-    images = subject.prepare(source, most, classes=shared.there)
-    probabilities = _probabilities(subject, images, shared.outputs, on_progress)
+    images = subject.prepare(source, most, classes=tuple(shared.values()))
+    probabilities = subject.probabilities(images, None, on_progress, selection=outputs)
+    inside: Sequence[Count | None] = _inside(subject, outputs) if not alone else [None] * len(names)
+    shifted = _counts(probabilities, images)
     decided, labels = probabilities.argmax(axis=1), images.required_labels()
-    inside = None if alone else _inside(subject, shared.outputs)
-    names = shared.outputs.names
+    mistaken = [_mistaken(decided[labels == at], at, names) for at in range(len(names))]
     return Shift(
         name,
         alone=alone,
-        classes=tuple(
-            ClassShift(
-                names[at],
-                None if inside is None else inside[at],
-                _counted(decided, labels, at),
-                _mistaken(decided[labels == at], at, names),
-            )
-            for at in range(len(names))
-        ),
-        unmatched=tuple(one for one in _present(source) if one not in shared.there),
+        classes=tuple(map(ClassShift, names, inside, shifted, mistaken)),
+        unmatched=tuple(one for one in present if one not in shared.values()),
         absent=() if alone else tuple(one for one in subject.classes if one not in names),
         examples=_examples(images, probabilities, names, subject.settings.seed),
     )
 
 
-def _compared(subject: Subject, source: ImageSource) -> tuple[Shared | None, str]:
-    """The shared classes, or None and why there is nothing to compare with."""
-    if subject.data.labels is None:
-        return None, "the data has no labels"
-    shared: Shared | None = None
-    with suppress(NotApplicable):
-        shared = shared_classes(subject, source)
-    if shared is None or len(shared) < 2:
-        return None, "it shares fewer than two classes with the data"
-    return shared, ""
+def _shared_classes(subject: Subject, source: ImageSource) -> dict[str, str]:
+    """The classes that a shift shares with the data, i.e. those with the same outputs.
+
+    Their names in the shift by those in the data. Raises `NotApplicable` if the model knows fewer
+    than two classes of either.
+    """
+    mine = subject.decisions.over(_present(subject.data))
+    theirs = subject.decisions.over(_present(source))
+    left = dict(zip(theirs.names, theirs.members, strict=True))
+    shared = {}
+    for name, outputs in zip(mine.names, mine.members, strict=True):
+        same = [one for one, members in left.items() if members == outputs]
+        if same:
+            shared[name] = name if name in same else same[0]
+            del left[shared[name]]
+    return shared
 
 
 def _inside(subject: Subject, outputs: ClassOutputs) -> list[Count]:
@@ -195,17 +154,7 @@ def _inside(subject: Subject, outputs: ClassOutputs) -> list[Count]:
         images = subject.labeled()
     else:
         images = subject.prepare(subject.data, subject.settings.max_images, classes=outputs.names)
-    decided = _probabilities(subject, images, outputs, None).argmax(axis=1)
-    labels = images.required_labels()
-    return [_counted(decided, labels, at) for at in range(len(outputs.names))]
-
-
-def _probabilities(
-    subject: Subject, images: Prepared, outputs: ClassOutputs, on_progress: OnProgress | None
-) -> NDArray[np.float64]:
-    native = subject.outputs(images, on_progress=on_progress).native
-    assert native is not None
-    return outputs.probabilities(native)
+    return _counts(subject.probabilities(images, selection=outputs), images)
 
 
 def _present(source: ImageSource) -> tuple[str, ...]:
@@ -214,9 +163,11 @@ def _present(source: ImageSource) -> tuple[str, ...]:
     return tuple(source.classes[at] for at in np.unique(source.labels))
 
 
-def _counted(decided: NDArray[np.int64], labels: NDArray[np.int64], at: int) -> Count:
-    own = labels == at
-    return Count(int((decided[own] == at).sum()), int(own.sum()))
+def _counts(probabilities: NDArray[np.float64], images: Prepared) -> list[Count]:
+    """The counts for each class."""
+    decided, labels = probabilities.argmax(axis=1), images.required_labels()
+    rights = [decided[labels == at] == at for at in range(probabilities.shape[1])]
+    return [Count(int(right.sum()), len(right)) for right in rights]
 
 
 def _mistaken(decided: NDArray[np.int64], at: int, names: Sequence[str]) -> str:
@@ -228,11 +179,9 @@ def _examples(
     images: Prepared, probabilities: NDArray[np.float64], names: Sequence[str], seed: int
 ) -> tuple[Picture, ...]:
     """The same random images for every model."""
-    labels = images.required_labels()
-    some = images.some(EXAMPLES, seed)
-    rows = np.searchsorted(images.indices, some.indices)
+    labels, some = images.required_labels(), images.some(EXAMPLES, seed)
     shown = []
-    for row in rows.tolist():
+    for row in np.searchsorted(images.indices, some.indices).tolist():
         decided = int(probabilities[row].argmax())
         right = decided == labels[row]
         decision = f"{names[decided]} ({percent(probabilities[row, decided])})"

@@ -1,12 +1,12 @@
 """Invariance: how far features move when images are rotated, recolored, smoothed or shuffled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple
 
 import numpy as np
 
-from unshortcut.measurements.invariance.profiles import InvarianceResult, Profile, profiles
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
+from unshortcut.measurements.invariance.profiles import InvarianceResult, profiles
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
@@ -54,9 +54,7 @@ class Invariance(Measurement[InvarianceResult]):
             raise NotApplicable("distances between images need at least two images")
         return profiles(subject, images, on_progress)
 
-    def metrics(
-        self, result: InvarianceResult, baseline: InvarianceResult | None
-    ) -> dict[str, Metric]:
+    def metrics(self, result: InvarianceResult, baseline: InvarianceResult | None) -> Metrics:
         metrics = {}
         for one in result.profiles:
             metrics[f"invariance_{one.name}"] = Metric.of(
@@ -75,8 +73,9 @@ class Invariance(Measurement[InvarianceResult]):
                 )
         return metrics
 
-    def exhibits(self, results: Results, baseline: InvarianceResult | None) -> Sequence[Exhibit]:
+    def exhibits(self, results: Results, baseline: InvarianceResult | None) -> list[Exhibit]:
         one = next(iter(results.values()))
+        examples = tuple((profile.title, profile.examples) for profile in one.profiles)
         units = "; ".join(f"{name} {result.between:.3f}" for name, result in results.items())
         note = (
             f"{one.num_images} of {one.total} images. The unit of movement is the mean cosine "
@@ -85,9 +84,7 @@ class Invariance(Measurement[InvarianceResult]):
         return [
             _summary(results),
             *(_curves(results, index) for index in range(len(one.profiles))),
-            Pictures(
-                "One image at every level", tuple((p.title, p.examples) for p in one.profiles)
-            ),
+            Pictures("One image at every level", examples),
             _table(results),
             Note(note),
         ]
@@ -124,16 +121,16 @@ def _summary(results: Results) -> Plot:
 
 
 def _curves(results: Results, index: int) -> Plot:
-    lines = {name: _curve(result.profiles[index]) for name, result in results.items()}
-    one = next(iter(results.values())).profiles[index]
+    """Lines from the unchanged image, which has not moved, through all levels."""
+    profiles = {name: result.profiles[index] for name, result in results.items()}
+    plain = Estimate(0.0, 0.0, 0.0)
+    lines = {
+        name: Curve.of((one.plain, *one.levels), (plain, *one.movement))
+        for name, one in profiles.items()
+    }
+    one = next(iter(profiles.values()))
     figure = curves(lines, one.unit, "movement", percent=False, levels={"another image": 1.0})
     return Plot(one.title, figure, height=280)
-
-
-def _curve(profile: Profile) -> Curve:
-    """From the unchanged image, which has not moved, through all levels."""
-    plain = Estimate(0.0, 0.0, 0.0)
-    return Curve.of((profile.plain, *profile.levels), (plain, *profile.movement))
 
 
 def _table(results: Results) -> Table:
@@ -142,15 +139,12 @@ def _table(results: Results) -> Table:
         MODEL,
         Column("Change"),
         Column("Level"),
-        Column("Movement", digits=2, tip="1 means as far as another image"),
-        *Column.interval(digits=2),
+        *Column.estimate("Movement", digits=2, tip="1 means as far as another image"),
         Column("Cosine", tip="mean cosine with the features of the unchanged image"),
     ]
     if decided:
-        columns += [
-            Column("Same decision", percent=True, tip="share of unchanged decisions"),
-            *Column.interval(percent=True),
-        ]
+        tip = "share of unchanged decisions"
+        columns += Column.estimate("Same decision", percent=True, tip=tip)
     rows = []
     for name, result in results.items():
         for one in result.profiles:

@@ -1,15 +1,24 @@
 """Invariance profiles: how far features move under each variation, and which decisions stay.
 
-Distances are cosine distances. The unit of movement is the mean distance between different images,
-so that 1 means as far as another image.
+A variation is a change of images at several levels. Distances are cosine distances. The unit of
+movement is the mean distance between different images, so that 1 means as far as another image.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.invariance.variations import VARIATIONS, Variation
+from unshortcut.imaging.blur import gaussian_blur
+from unshortcut.imaging.color import ColorStep, adjust
+from unshortcut.imaging.diffusion import anisotropic_diffusion
+from unshortcut.imaging.enhance import rotate
+from unshortcut.imaging.geometry import crop, resize_box
+from unshortcut.imaging.shuffle import shuffle_patches
 from unshortcut.measurements.measurement import ImageSample
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
@@ -18,12 +27,114 @@ from unshortcut.measuring.subjects.classifier import Outputs
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
-from unshortcut.randomness import generator
+
+SIDE = 224
+"""Side of the images to which amounts in pixels refer."""
 
 FeatureArray = NDArray[np.float32]
 """(N, D)."""
 Distances = NDArray[np.float64]
 """(N,): 1 − cosine, from 0 to 2."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A change of an image that can be applied at several strengths."""
+
+    name: str
+    title: str
+    unit: str
+    """The unit of the levels."""
+    label: str
+    """The text of a level, as a template for `str.format`."""
+    levels: tuple[float, ...]
+    apply: Callable[[Pixels, float, np.random.Generator], Pixels]
+    """Changes a square image by a level; each image has a generator of its own."""
+    plain: float = 0.0
+    """The level that changes nothing."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels as text."""
+        return tuple(self.label.format(level) for level in self.levels)
+
+
+def rotated(pixels: Pixels, degrees: float) -> Pixels:
+    """The image rotated counterclockwise, with mirrored borders."""
+    side = pixels.shape[0]
+    # A corner of the rotated square reaches (√2 − 1)/2 of the side beyond the old one.
+    margin = min(math.ceil((math.sqrt(2) - 1) / 2 * side) + 1, side - 1)
+    wide = np.pad(pixels, ((margin, margin), (margin, margin), (0, 0)), mode="reflect")
+    return crop(rotate(wide, degrees, (0, 0, 0)), margin, margin, side, side)
+
+
+def enlarged(pixels: Pixels, times: float) -> Pixels:
+    """The center of a square image, enlarged to the size of the image."""
+    side = pixels.shape[0]
+    start = (side - side / times) / 2
+    return resize_box(pixels, (start, start, side / times, side / times), side, side)
+
+
+VARIATIONS = (
+    Variation(
+        "rotation",
+        "Rotation",
+        "degrees",
+        "{:g}°",
+        (10.0, 30.0, 60.0, 90.0, 180.0),
+        lambda pixels, level, _: rotated(pixels, level),
+    ),
+    Variation(
+        "hue",
+        "Hue",
+        "degrees of the color circle",
+        "{:g}°",
+        (20.0, 45.0, 90.0, 180.0),
+        lambda pixels, level, _: adjust(pixels, [(ColorStep.HUE, level / 360)]),
+    ),
+    Variation(
+        "saturation",
+        "Saturation",
+        "share of the color that is removed; 1 is gray",
+        "−{:.0%}",
+        (0.25, 0.5, 0.75, 1.0),
+        lambda pixels, level, _: adjust(pixels, [(ColorStep.SATURATION, 1 - level)]),
+    ),
+    Variation(
+        "scale",
+        "Scale",
+        "enlargement of the image's center",
+        "× {:g}",
+        (1.1, 1.25, 1.5, 2.0),
+        lambda pixels, level, _: enlarged(pixels, level),
+        plain=1.0,
+    ),
+    Variation(
+        "blur",
+        "Blur",
+        f"standard deviation in pixels of an image with {SIDE} × {SIDE}",
+        "σ = {:g}",
+        (1.0, 2.0, 4.0, 8.0),
+        lambda pixels, level, _: gaussian_blur(pixels, level * len(pixels) / SIDE),
+    ),
+    Variation(
+        "diffusion",
+        "Anisotropic diffusion",
+        "iterations",
+        "{:g} iterations",
+        (5.0, 10.0, 20.0, 40.0),
+        lambda pixels, level, _: anisotropic_diffusion(pixels, iterations=int(level)),
+    ),
+    Variation(
+        "patch_shuffle",
+        "Patch shuffle",
+        "patches per side",
+        "{0:g} × {0:g}",
+        (2.0, 4.0, 8.0, 16.0),
+        lambda pixels, level, rng: shuffle_patches(pixels, min(int(level), len(pixels)), rng),
+        plain=1.0,
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -74,17 +185,32 @@ def profiles(subject: Subject, images: Prepared, on_progress: OnProgress) -> Inv
     # Smaller distances are rounding errors of float32.
     if not between.mean() > 1e-9:
         raise NotApplicable("the model gives all images the same features")
-    steps = sum(len(one.levels) for one in VARIATIONS)
-    found: list[Profile] = []
-    done = 0
-    for variation in VARIATIONS:
-        outputs = []
-        for level in variation.levels:
-            progress = part_of(on_progress, done, steps)
-            transform = _transform(subject, images, variation, level)
-            outputs.append(subject.outputs(images, transform, progress))
-            done += 1
-        found.append(_profile(subject, images, variation, plain, outputs, between))
+    steps, done = sum(len(one.levels) for one in VARIATIONS), count()
+    seed, decided = subject.settings.seed, _decisions(subject, plain)
+    found = []
+    for one in VARIATIONS:
+        transforms = [_transform(subject, images, one, level) for level in one.levels]
+        outputs = [
+            subject.outputs(images, transform, part_of(on_progress, next(done), steps))
+            for transform in transforms
+        ]
+        distances = [moved(plain.features, each.features) for each in outputs]
+        same = [] if decided is None else [decided == _decisions(subject, each) for each in outputs]
+        pixels = [transform(images.pixels(0), 0) for transform in transforms]
+        profile = Profile(
+            name=one.name,
+            title=one.title,
+            unit=one.unit,
+            plain=one.plain,
+            levels=one.levels,
+            labels=one.labels,
+            movement=tuple(movement(each, between, seed=seed) for each in distances),
+            mean=movement(np.mean(distances, axis=0), between, seed=seed),
+            cosine=tuple(1 - float(each.mean()) for each in distances),
+            same=tuple(Estimate.share(np.asarray(each)) for each in same),
+            examples=tuple(map(partial(picture, side=112), pixels, one.labels)),
+        )
+        found.append(profile)
     return InvarianceResult(
         num_images=len(images),
         total=images.total,
@@ -129,44 +255,9 @@ def movement(distances: Distances, between: Distances, *, seed: int = 0) -> Esti
     return Estimate.of(ratio, len(distances), seed=seed)
 
 
-def _profile(
-    subject: Subject,
-    images: Prepared,
-    variation: Variation,
-    plain: Outputs,
-    outputs: list[Outputs],
-    between: Distances,
-) -> Profile:
-    seed = subject.settings.seed
-    distances = [moved(plain.features, one.features) for one in outputs]
-    decided = _decisions(subject, plain)
-    same = [] if decided is None else [decided == _decisions(subject, one) for one in outputs]
-    first = images.pixels(0)
-    examples = [
-        picture(_transform(subject, images, variation, level)(first, 0), label, side=112)
-        for level, label in zip(variation.levels, variation.labels, strict=True)
-    ]
-    return Profile(
-        name=variation.name,
-        title=variation.title,
-        unit=variation.unit,
-        plain=variation.plain,
-        levels=variation.levels,
-        labels=variation.labels,
-        movement=tuple(movement(one, between, seed=seed) for one in distances),
-        mean=movement(np.mean(distances, axis=0), between, seed=seed),
-        cosine=tuple(1 - float(one.mean()) for one in distances),
-        same=tuple(Estimate.share(np.asarray(one)) for one in same),
-        examples=tuple(examples),
-    )
-
-
 def _transform(subject: Subject, images: Prepared, variation: Variation, level: float) -> Transform:
-    def transform(pixels: Pixels, position: int) -> Pixels:
-        rng = generator(subject.settings.seed, variation.name, int(images.indices[position]))
-        return variation.apply(pixels, level, rng)
-
-    return transform
+    key = (subject.settings.seed, variation.name)
+    return images.seeded(key, lambda pixels, rng: variation.apply(pixels, level, rng))
 
 
 def _decisions(subject: Subject, outputs: Outputs) -> NDArray[np.int64] | None:

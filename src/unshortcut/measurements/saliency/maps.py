@@ -15,13 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from unshortcut.inference.preprocessing import normalize
-from unshortcut.measurements.saliency.gradcam import (
-    class_scores,
-    explained,
-    grad_cam,
-    require_library,
-)
-from unshortcut.measurements.saliency.layers import find_layers
+from unshortcut.measurements.saliency import gradcam
 from unshortcut.measuring.estimates import UNKNOWN, Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared
@@ -110,21 +104,21 @@ class SaliencyResult:
 
 def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
     """Explain the decision on each image, right or wrong."""
-    require_library()
-    scores = class_scores(subject.model, subject.decisions, subject.selection)
+    gradcam.require_library()
+    scores = gradcam.class_scores(subject.model, subject.decisions, subject.selection)
     module = subject.model.module
     assert module is not None  # or there would be no scores
     images = subject.labeled(MAX_IMAGES)
     labels = images.required_labels()
     decided = subject.probabilities(images).argmax(axis=1)
-    layers = find_layers(module, scores, _tensor(subject, images, range(len(images))[:_TRIED]))
+    tried = _tensor(subject, images, range(len(images))[:_TRIED])
+    layers = gradcam.find_layers(module, scores, tried)
     shown = set(images.some(MAX_SHOWN, subject.settings.seed).indices.tolist())
     decisions, pictures = [], []
     for start in range(0, len(images), _BATCH):
         rows = range(start, min(start + _BATCH, len(images)))
-        maps = grad_cam(
-            module, scores, layers, _tensor(subject, images, rows), decided[rows.start : rows.stop]
-        )
+        inputs, classes = _tensor(subject, images, rows), decided[rows.start : rows.stop]
+        maps = gradcam.grad_cam(module, scores, layers, inputs, classes)
         for row, one in zip(rows, maps, strict=True):
             pixels, index = images.pixels(row), int(images.indices[row])
             area, edge = coverage(one, pixels)
@@ -137,10 +131,11 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
                 overlaid = picture(overlay(pixels, one), caption, mark, side=_SIDE)
                 pictures.append(SaliencyPictures(index, plain, overlaid))
         on_progress(rows.stop, len(images))
+    probe = "" if subject.decisions.kind == "head" else " in the linear probe"
     return SaliencyResult(
         ", ".join(layers.names) or "the model itself",
         layers.side,
-        explained(subject.decisions),
+        f"logit of the predicted class{probe}",
         tuple(decisions),
         tuple(pictures),
         coverages(decisions, subject.settings.seed),

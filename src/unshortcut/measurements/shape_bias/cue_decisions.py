@@ -13,7 +13,7 @@ from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.shape_bias import CueCounts, bias_interval, by_shape, shape_bias
 from unshortcut.measuring.subjects.conflict import Conflict
-from unshortcut.measuring.subjects.images import Prepared, stratified
+from unshortcut.measuring.subjects.images import Pixels, stratified
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
@@ -136,10 +136,9 @@ def decide(
         raise UsageError("no stimulus with conflicting cues can be read")
     native = subject.outputs(images, on_progress=on_progress).native
     assert native is not None
-    decided = selection.decisions(native)
+    decided, seed = selection.decisions(native), subject.settings.seed
     shapes, textures = cues.shapes[images.indices], cues.textures[images.indices]
     found = shape_bias(decided, shapes, textures)
-    seed = subject.settings.seed
     occurring = {conflict.classes[index] for index in (*conflict.shapes, *conflict.textures)}
     return ShapeBiasResult(
         bias=Estimate(found.bias, *bias_interval(decided, shapes, textures, seed=seed)),
@@ -163,7 +162,10 @@ def decide(
         decides=subject.decisions.description,
         grouped=selection.grouped,
         aggregate=selection.aggregate,
-        examples=_examples(images, decided, shapes, textures, selection.names, seed),
+        examples=tuple(
+            _example(images.pixels(row), decided[row], shapes[row], textures[row], selection.names)
+            for row in stratified(shapes, EXAMPLES, seed).tolist()  # the same for all models
+        ),
     )
 
 
@@ -184,28 +186,10 @@ def _class_bias(name: str, found: CueCounts) -> ClassBias:
     return ClassBias(name, bias, found.coverage, found.shape, found.texture, found.conflicts)
 
 
-def _examples(
-    images: Prepared,
-    decided: Indices,
-    shapes: Indices,
-    textures: Indices,
-    names: Sequence[str],
-    seed: int,
-) -> tuple[StimulusExample, ...]:
-    """Some stimuli, chosen without regard to the decisions, so that models share them."""
-    found = []
-    for row in stratified(shapes, EXAMPLES, seed).tolist():
-        decision = int(decided[row])
-        follows: Cue = "neither"
-        if decision in (shapes[row], textures[row]):
-            follows = "shape" if decision == shapes[row] else "texture"
-        found.append(
-            StimulusExample(
-                names[shapes[row]],
-                names[textures[row]],
-                names[decision] if decision >= 0 else "",
-                follows,
-                picture(images.pixels(row)),
-            )
-        )
-    return tuple(found)
+def _example(
+    pixels: Pixels, decision: int, shape: int, texture: int, names: Sequence[str]
+) -> StimulusExample:
+    named: dict[int, Cue] = {texture: "texture", shape: "shape"}
+    follows = named.get(decision, "neither")
+    decided = names[decision] if decision >= 0 else ""
+    return StimulusExample(names[shape], names[texture], decided, follows, picture(pixels))

@@ -1,20 +1,35 @@
 """Transplant: whether pasting the most salient patch of an image changes decisions on others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import astuple
+from functools import partial
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric
-from unshortcut.measurements.transplant.exhibits import transplant_exhibits
+import plotly.graph_objects as go
+
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measurements.transplant.plan import FEWEST, HOSTS
-from unshortcut.measurements.transplant.regions import CENTER
+from unshortcut.measurements.transplant.regions import CELLS, CENTER
 from unshortcut.measurements.transplant.transplants import TransplantResult, transplant
-from unshortcut.measuring.estimates import Estimate
-from unshortcut.measuring.exhibits import Exhibit
+from unshortcut.measuring.estimates import UNKNOWN
+from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.plots import Bars, bars, plain
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
 NOTABLE, CLEAR = 0.25, 0.5
 """Lifts of a class that the verdict mentions, and that are a clear sign of a shortcut."""
+MAX_BARS = 20
+"""Limit on the classes that are shown as bars; those with the largest lift are shown."""
+
+_FOLLOWED = "share of pastes after which the decision is the class of the patch"
+_CONTROL = "pasting the same region of another image of the host's class: the effect of any paste"
+_MATES = (
+    "pasting the same region of other images of the patch's class: as high as for the patch itself "
+    "if the cue is at the same position in the whole class, like a tag"
+)
+
+Results = Mapping[str, TransplantResult]
 
 
 class Transplant(Measurement[TransplantResult]):
@@ -45,41 +60,42 @@ class Transplant(Measurement[TransplantResult]):
     def measure(self, subject: Subject, on_progress: OnProgress) -> TransplantResult:
         return transplant(subject, on_progress)
 
-    def metrics(
-        self, result: TransplantResult, baseline: TransplantResult | None
-    ) -> dict[str, Metric]:
+    def metrics(self, result: TransplantResult, baseline: TransplantResult | None) -> Metrics:
         worst = result.strongest()
         assert worst is not None  # there are at least two classes
         note = f"{len(result.patches)} patches, mean over {len(result.classes)} classes"
+        mean = partial(Metric.of, note=note)
         return {
-            "transplant_follow": Metric.of(
-                "Decisions that follow a pasted patch", result.follow, better="lower", note=note
+            "transplant_follow": mean(
+                "Decisions that follow a pasted patch", result.follow, better="lower"
             ),
             "transplant_worst_class": Metric.of(
                 "Decisions that follow a patch, strongest class",
-                Estimate(worst.follows.patch, worst.low, worst.high),
+                worst.follow,
                 better="lower",
                 note=f"'{worst.name}', {worst.donors} patches",
             ),
-            "transplant_lift": Metric.of(
+            "transplant_lift": mean(
                 "Decisions that follow a patch, minus the effect of any paste",
                 result.lift,
                 better="lower",
                 headline=False,
-                note=note,
             ),
-            "transplant_control": Metric.of(
-                "Decisions for the patch's class after any paste",
-                result.control,
-                headline=False,
-                note=note,
+            "transplant_control": mean(
+                "Decisions for the patch's class after any paste", result.control, headline=False
             ),
         }
 
-    def exhibits(
-        self, results: Mapping[str, TransplantResult], baseline: TransplantResult | None
-    ) -> Sequence[Exhibit]:
-        return transplant_exhibits(results)
+    def exhibits(self, results: Results, baseline: TransplantResult | None) -> list[Exhibit]:
+        top = max(max(map(max, result.positions)) for result in results.values())
+        return [
+            _summary(results),
+            *(_winners(name, result) for name, result in results.items() if result.winners),
+            _bars(results),
+            *(_map(name, result, top) for name, result in results.items()),
+            _classes(results),
+            *(_note(name, result) for name, result in results.items()),
+        ]
 
     def finding(self, result: TransplantResult) -> Finding | None:
         """The class with the largest lift, if it is large and based on several patches."""
@@ -99,3 +115,113 @@ class Transplant(Measurement[TransplantResult]):
         elif top.follows.lift >= CLEAR:
             text += ", a sign that it relies on one small region"
         return Finding(text, top.follows.lift)
+
+
+def _summary(results: Results) -> Table:
+    columns = (
+        MODEL,
+        Column("Followed", percent=True, tip=f"{_FOLLOWED}; mean over classes"),
+        Column("Any paste", percent=True, tip=_CONTROL),
+        Column("Strongest class", tip="the class with the largest effect beyond any paste"),
+        Column("Followed, this class", percent=True),
+        Column("Same region, same class", percent=True, tip=_MATES),
+        Column("Patches", tip="one per donor image"),
+    )
+    rows = []
+    for name, result in results.items():
+        top = result.strongest()
+        assert top is not None  # there are at least two classes
+        strongest = (top.name, top.follows.patch, top.follows.mates)
+        means = (result.follow.value, result.control.value)
+        rows.append((name, *means, *strongest, len(result.patches)))
+    return Table("How often decisions follow a patch", columns, rows)
+
+
+def _winners(name: str, result: TransplantResult) -> Pictures:
+    rows = tuple(
+        (
+            f"{one.patch.label}: followed in {percent(one.patch.follows.patch)} "
+            f"(any paste: {percent(one.patch.follows.control)})",
+            one.pictures,
+        )
+        for one in result.winners
+    )
+    return Pictures(
+        f"The patches with the largest effect: {name}",
+        rows,
+        ("the patch in its image", "the patch", "an image that follows it"),
+        "Is it a part of the object, or a tag, a watermark, a border?",
+    )
+
+
+def _bars(results: Results) -> Plot:
+    by_name = {name: {one.name: one for one in result.classes} for name, result in results.items()}
+    strength: dict[str, float] = {}
+    for known in by_name.values():
+        for one in known.values():
+            strength[one.name] = max(strength.get(one.name, -1.0), one.follows.lift)
+    shown = sorted(strength, key=lambda one: -strength[one])[:MAX_BARS]
+    series = {
+        name: Bars.of([known[one].follow if one in known else UNKNOWN for one in shown])
+        for name, known in by_name.items()
+    }
+    caption = "Classes are sorted by the effect of their patches beyond any paste."
+    if len(strength) > len(shown):
+        caption += f" The first {len(shown)} of {len(strength)} are shown."
+    figure = bars(shown, series, "followed")
+    return Plot("Followed decisions by class of the patch", figure, caption)
+
+
+def _map(name: str, result: TransplantResult, top: float) -> Plot:
+    """A heat map with the same scale for all models, up to `top`."""
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=[list(row) for row in result.positions],
+        colorscale="Blues",
+        zmin=0,
+        zmax=top or 1.0,
+        hovertemplate="column %{x}, row %{y}: %{z:.1%}<extra></extra>",
+        x=list(range(1, CELLS + 1)),
+        y=list(range(1, CELLS + 1)),
+        colorbar={"tickformat": ".1%"},
+    )
+    hidden = {"constrain": "domain", "showticklabels": False, "ticks": ""}
+    figure.update_xaxes(**hidden)
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", **hidden)
+    return Plot(
+        f"Positions of patches that decisions follow: {name}",
+        plain(figure),
+        "Share of pastes that cover a position and are followed. In most photographs objects are "
+        "near the center; a tag or a border is at one position near the edge.",
+        height=360,
+    )
+
+
+def _classes(results: Results) -> Table:
+    columns = (
+        MODEL,
+        Column("Class"),
+        Column("Patches"),
+        *Column.estimate("Followed", percent=True, tip=_FOLLOWED),
+        Column("Any paste", percent=True, tip=_CONTROL),
+        Column("Same region, same class", percent=True, tip=_MATES),
+        Column("Most frequent position"),
+        Column("Patches there"),
+    )
+    rows = []
+    for name, result in results.items():
+        for one in sorted(result.classes, key=lambda one: -one.follows.lift):
+            rates = (*astuple(one.follow), one.follows.control, one.follows.mates)
+            rows.append((name, one.name, one.donors, *rates, one.position, one.at_position))
+    return Table("All classes", columns, rows, folded=True)
+
+
+def _note(name: str, result: TransplantResult) -> Note:
+    text = (
+        f"{name}: {len(result.patches)} patches of {len(result.classes)} classes, each pasted into "
+        f"up to {result.num_hosts} images of other classes. Donors and hosts are chosen from the "
+        f"{result.num_right} of {result.num_images} images that are classified correctly."
+    )
+    if len(result.classes) < result.num_classes:
+        text += f" {len(result.classes)} of {result.num_classes} classes were chosen at random."
+    return Note(text)

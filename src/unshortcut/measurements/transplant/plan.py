@@ -60,15 +60,9 @@ def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings)
         rounds = (row for one in zip_longest(*others) for row in one if row is not None)
         hosts = list(islice(rounds, HOSTS))
         for donor in members[label][:each]:
-            pastes += [
-                (
-                    len(donors),
-                    host,
-                    _after(host, members[int(labels[host])], 1),
-                    _after(donor, members[label], 1 + number),
-                )
-                for number, host in enumerate(hosts)
-            ]
+            for steps, row in enumerate(hosts, start=1):
+                other = _after(row, members[int(labels[row])], 1)
+                pastes.append((len(donors), row, other, _after(donor, members[label], steps)))
             donors.append(donor)
     at, host, own, mate = np.array(pastes, dtype=np.int64).T
     return TransplantPlan(np.array(donors, dtype=np.int64), at, host, own, mate, len(members))

@@ -12,22 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.intervals import wilson
-from unshortcut.measurements.transplant.occlusion import drops, largest
 from unshortcut.measurements.transplant.plan import TransplantPlan, plan_transplants
 from unshortcut.measurements.transplant.regions import (
     SMALLEST,
     Region,
     cut_out,
+    drops,
+    largest,
     outlined,
     paste,
     pasted,
     regions,
     touched,
+    within,
 )
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture
-from unshortcut.measuring.subjects.images import Prepared
+from unshortcut.measuring.subjects.images import Pixels, Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
@@ -93,6 +95,11 @@ class DonorClass:
     at_position: int
     """Number of patches at this position."""
 
+    @property
+    def follow(self) -> Estimate:
+        """Share of pastes that decisions follow."""
+        return Estimate(self.follows.patch, self.low, self.high)
+
 
 @dataclass(frozen=True)
 class TransplantResult:
@@ -138,43 +145,30 @@ def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
     cuts = regions(side)
     searches = len(plan.donors) * len(cuts)
     total = searches + 3 * len(plan.host)
-    falls = drops(
-        subject,
-        images.take(plan.donors),
-        labels[plan.donors],
-        cuts,
-        lambda done, _: on_progress(done, total),
-    )
+    searching, pasting = within(on_progress, 0, total), within(on_progress, searches, total)
+    falls = drops(subject, images.take(plan.donors), labels[plan.donors], cuts, searching)
     best = largest(falls, subject.settings.seed)
     salient = [cuts[index] for index in best]
-    followed = _followed(
-        subject, images, plan, salient, lambda done, _: on_progress(searches + done, total)
-    )
+    followed = _followed(subject, images, plan, salient, pasting)
     rates = _rates(plan, followed)
     patches = tuple(
         Patch(
             images.classes[labels[donor]],
-            images.identity(int(donor)),
+            images.identity(donor),
             region.position,
-            (
-                region.box[0] / side,
-                region.box[1] / side,
-                region.box[2] / side,
-                region.box[3] / side,
-            ),
-            float(fall),
-            follows,
+            region.shares(),
+            float(falls[row, best[row]]),
+            rates[row],
         )
-        for donor, region, fall, follows in zip(
-            plan.donors, salient, falls[np.arange(len(best)), best], rates, strict=True
-        )
+        for row, (donor, region) in enumerate(zip(plan.donors.tolist(), salient, strict=True))
     )
+    covered = [one.patch * touched(region) for one, region in zip(rates, salient, strict=True)]
     return TransplantResult(
         _by_class(patches),
         *_overall(labels[plan.donors], rates, subject.settings.seed),
         patches,
         _winners(images, plan, salient, patches, followed[0]),
-        _positions(salient, patches),
+        tuple(map(tuple, np.mean(covered, axis=0).tolist())),
         int(np.bincount(plan.donor).max()),
         plan.num_classes,
         int(right.sum()),
@@ -196,13 +190,12 @@ def _followed(
     """
     contents = np.concatenate([plan.donors[plan.donor], plan.own, plan.mate])
     count = len(plan.host)
-    after = subject.probabilities(
-        images.take(np.tile(plan.host, 3)),
-        lambda host, at: paste(
-            host, images.pixels(int(contents[at])), salient[plan.donor[at % count]]
-        ),
-        on_progress,
-    )
+
+    def transform(host: Pixels, at: int) -> Pixels:
+        return paste(host, images.pixels(int(contents[at])), salient[plan.donor[at % count]])
+
+    hosts = images.take(np.tile(plan.host, 3))
+    after = subject.probabilities(hosts, transform, on_progress)
     wanted = images.required_labels()[plan.donors[plan.donor]]
     return after.argmax(axis=1).reshape(3, count) == wanted
 
@@ -234,8 +227,8 @@ def _overall(
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Means over classes of follow rate, control and lift, with a bootstrap over donors."""
 
-    def estimate(values: list[float]) -> Estimate:
-        one = np.array(values)
+    def estimate(name: str) -> Estimate:
+        one = np.array([getattr(rate, name) for rate in rates])
 
         def mean(rows: NDArray[np.int64]) -> float:
             count = np.bincount(labels[rows])
@@ -244,20 +237,8 @@ def _overall(
 
         return Estimate.of(mean, len(one), seed=seed)
 
-    return (
-        estimate([one.patch for one in rates]).never_certain(len(rates)),
-        estimate([one.control for one in rates]).never_certain(len(rates)),
-        estimate([one.lift for one in rates]),
-    )
-
-
-def _positions(
-    salient: Sequence[Region], patches: Sequence[Patch]
-) -> tuple[tuple[float, ...], ...]:
-    covered = [
-        one.follows.patch * touched(region) for region, one in zip(salient, patches, strict=True)
-    ]
-    return tuple(map(tuple, np.mean(covered, axis=0).tolist()))
+    follow, control = (estimate(name).never_certain(len(rates)) for name in ("patch", "control"))
+    return follow, control, estimate("lift")
 
 
 def _winners(
@@ -270,10 +251,8 @@ def _winners(
     """The patches with the largest lift, a few of each class."""
     shown: list[Winner] = []
     of_class: Counter[str] = Counter()
-    order = sorted(
-        range(len(patches)), key=lambda at: (-patches[at].follows.lift, -patches[at].drop)
-    )
-    for at in order:
+    effects = [(-one.follows.lift, -one.drop) for one in patches]
+    for at in sorted(range(len(patches)), key=effects.__getitem__):
         one, region = patches[at], salient[at]
         if one.follows.lift <= 0 or of_class[one.label] == WINNERS_OF_A_CLASS:
             continue
@@ -282,13 +261,11 @@ def _winners(
         following = plan.host[(plan.donor == at) & followed]
         host = int(following[len(shown) % len(following)])  # not the same one for all
         before = images.classes[images.required_labels()[host]]
+        caption = f"{images.identity(host)}: was '{before}', now '{one.label}'"
         seen = (
             outlined(donor, region, f"{one.image}: '{one.label}'"),
             cut_out(donor, region, one.position),
-            pasted(
-                paste(images.pixels(host), donor, region),
-                f"{images.identity(host)}: was '{before}', now '{one.label}'",
-            ),
+            pasted(paste(images.pixels(host), donor, region), caption),
         )
         shown.append(Winner(one, seen))
     return tuple(shown[:WINNERS])

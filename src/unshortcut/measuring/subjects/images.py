@@ -65,6 +65,12 @@ class Prepared:
         labels = np.zeros(len(self), np.int64) if self.labels is None else self.labels
         return self.take(stratified(labels, most, seed))
 
+    def seeded(
+        self, key: tuple[str | int, ...], change: Callable[[Pixels, np.random.Generator], Pixels]
+    ) -> Transform:
+        """A random change as a transform; it is the same for an image in every selection."""
+        return lambda pixels, at: change(pixels, generator(*key, int(self.indices[at])))
+
     def required_labels(self) -> Indices:
         """The labels (N,), for callers that know that there are some."""
         assert self.labels is not None

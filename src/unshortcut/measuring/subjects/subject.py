@@ -129,12 +129,15 @@ class Subject:
         images: Prepared,
         transform: Transform | None = None,
         on_progress: OnProgress | None = None,
+        *,
+        selection: ClassOutputs | None = None,
     ) -> NDArray[np.float64]:
-        """Probabilities (N, K) of `classes`; arguments as in `outputs`."""
+        """Probabilities (N, K) of `classes`, or of a `selection`; arguments as in `outputs`."""
+        chosen = self.selection if selection is None else selection
         parts = []
         for outputs in self._batches(images, transform, on_progress):  # features may be large
             assert outputs.native is not None
-            parts.append(self.selection.probabilities(outputs.native))
+            parts.append(chosen.probabilities(outputs.native))
         return np.concatenate(parts)
 
     def features(
