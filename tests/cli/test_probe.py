@@ -65,15 +65,6 @@ def test_help_names_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(kind in said for kind in ("linear", "knn", "rotation", "fewshot"))
 
 
-@pytest.mark.parametrize("command", ["probe", "advise", "spaces"])
-def test_a_command_says_first_what_it_does(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(command, "nowhere", "--data", "photos") == 2
-    first, *rest = capsys.readouterr().err.splitlines()
-    assert "nowhere on photos." in first and rest[0].startswith("error: ")
-
-
 def test_the_workers_reach_the_features_and_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
