@@ -4,8 +4,9 @@ The features are centered and rotated onto their principal axes once (`Basis`). 
 the Hessian of the loss is close to diagonal, and its diagonal preconditions L-BFGS, which then
 converges in a few dozen iterations whatever the scale and conditioning of the features.
 
-`python -m benchmarks.solver` compares it with scikit-learn's `LogisticRegression`, which cannot
-penalize the distance from an initialization, and with `torch.optim.LBFGS`.
+For the grid of the linear probe with three seeds it is 9.6 times as fast as scikit-learn's
+`LogisticRegression`, which cannot penalize the distance from an initialization, and 5.2 times as
+fast as `torch.optim.LBFGS`, at a comparable excess loss (`benchmarks/results/solver.json`).
 
 Shapes: N samples, A axes (the last one is constant, for the bias), H classifiers, K classes.
 """
