@@ -1,8 +1,8 @@
-# make setup   a virtual environment in .venv with everything in it
-# make demo    set up, then the whole story on the embedded data
-# make test    set up, then lint, types and all tests but the slow ones
-# make test-browser  the page of the audit in headless Chromium, which it installs where it can
-# All are safe to repeat: nothing is installed again unless pyproject.toml or constraints.txt changed.
+# make setup   create a virtual environment in .venv with all dependencies
+# make demo    set up, then run the whole demo on the embedded data
+# make test    set up, then lint, check types and run all tests except the slow ones
+# make test-browser  test the page of the audit in headless Chromium, which is installed if possible
+# All are safe to repeat: dependencies are reinstalled only if pyproject.toml or constraints.txt changed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,17 +20,17 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "unshortcut needs Python 3.11 or newer; name one with PYTHON=..."; exit 1; }
-	@echo "setting up $(VENV): torch and what else the project needs, about 6 GB, a few minutes"
+	@echo "setting up $(VENV): torch and the other dependencies, about 6 GB, a few minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: setup
-	@echo "running the demo: nine to ten minutes on two cores"
+	@echo "running the demo: ten to twelve minutes on two cores"
 	@$(BIN)/unshortcut demo --out demo
 
 test: setup lint
-	@echo "running the tests: some minutes on two cores"
+	@echo "running the tests: about seven minutes on two cores"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: setup
@@ -66,7 +66,7 @@ $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@touch $@
 
 bench: $(BENCH_STAMP)
-	@echo "running every benchmark beside its peers: under 15 minutes on two cores"
+	@echo "running every benchmark beside its peers: about 15 minutes on two cores"
 	@for module in views probe solver features imaging step corruptions; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
 
 clean:
