@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from typing import Literal, get_args
 
 from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
-from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric, Metrics
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -20,7 +20,7 @@ from unshortcut.measuring.exhibits import (
     picture,
 )
 from unshortcut.measuring.plots import Curve, chance_level, curves
-from unshortcut.measuring.subjects.images import Transform
+from unshortcut.measuring.subjects.images import ImageSample, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress, part_of

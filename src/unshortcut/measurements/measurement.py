@@ -64,17 +64,6 @@ Metrics = dict[str, Metric]
 
 
 @dataclass(frozen=True)
-class ImageSample:
-    """The images that a result was measured on; a base class of results."""
-
-    num_images: int
-    total: int
-    """Number of images available."""
-    size: int
-    """Side of the images in pixels."""
-
-
-@dataclass(frozen=True)
 class Finding:
     """A clause of the verdict on a model, e.g. `decides by texture in 76 % of conflicts`."""
 

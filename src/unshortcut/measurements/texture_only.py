@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.measurement import Finding, ImageSample, Measurement, Metric, Metrics
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
@@ -20,7 +20,7 @@ from unshortcut.measuring.exhibits import (
     picture,
 )
 from unshortcut.measuring.plots import Bars, bars, chance_level
-from unshortcut.measuring.subjects.images import Prepared, Transform
+from unshortcut.measuring.subjects.images import ImageSample, Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.texture_images import solved_by_texture, texture_of, tiles_of
 from unshortcut.measuring.wording import percent, some

@@ -8,7 +8,7 @@ from scipy.stats import entropy as scipys_entropy
 from sklearn.metrics import brier_score_loss, log_loss
 from torchmetrics.classification import MulticlassCalibrationError
 
-from unshortcut.measurements.confidence.calibration import (
+from unshortcut.measuring.calibration import (
     BINS,
     brier,
     entropy,

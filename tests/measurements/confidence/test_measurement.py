@@ -9,7 +9,7 @@ from tests.measuring.made import arrays
 from tests.measuring.planted import planted, reader
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measurements.confidence import Confidence
-from unshortcut.measurements.confidence.calibration import (
+from unshortcut.measuring.calibration import (
     ConfidenceResult,
     confidence_of,
     where_all_are_right,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unshortcut.measurements.corruptions.accuracy import (
+from unshortcut.measuring.corruption_accuracy import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
     COMPARABLE,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from torchvision.models import AlexNet_Weights
 
-from unshortcut.measurements.corruptions.accuracy import (
+from unshortcut.measuring.corruption_accuracy import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
     corruption_errors,

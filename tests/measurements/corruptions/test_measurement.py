@@ -12,7 +12,7 @@ from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
 from unshortcut.measurements.corruptions import Corruptions
-from unshortcut.measurements.corruptions.accuracy import Conditions, CorruptionsResult
+from unshortcut.measuring.corruption_accuracy import Conditions, CorruptionsResult
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table

@@ -11,9 +11,9 @@ from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.data.source import ImageSource
 from unshortcut.intervals import wilson
 from unshortcut.measurements.domain_shift import DomainShift
-from unshortcut.measurements.domain_shift.accuracy import EXAMPLES, DomainShiftResult
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
+from unshortcut.measuring.shift_accuracy import EXAMPLES, DomainShiftResult
 from unshortcut.measuring.subjects.subject import Subject
 
 HEAD = ("cat", "dog", "eel", "fox")

@@ -9,10 +9,10 @@ from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.data.source import ImageSource
 from unshortcut.measurements.invariance import Invariance
-from unshortcut.measurements.invariance.profiles import InvarianceResult, Profile
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Pictures, Plot, Table
+from unshortcut.measuring.invariance_profiles import InvarianceResult, Profile
 
 SIDE = 32
 CHANGES = ["rotation", "hue", "saturation", "scale", "blur", "diffusion", "patch_shuffle"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import cosine_distances
 
-from unshortcut.measurements.invariance.profiles import apart, moved, movement
+from unshortcut.measuring.invariance_profiles import apart, moved, movement
 
 
 def test_distances_are_cosine_distances() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unshortcut.imaging.color import gray
-from unshortcut.measurements.invariance.profiles import (
+from unshortcut.measuring.invariance_profiles import (
     VARIATIONS,
     Variation,
     enlarged,

@@ -19,7 +19,7 @@ from unshortcut.data.open import open_data
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.measurements.shape_bias.cue_decisions import EXAMPLES, ShapeBiasResult, decide
+from unshortcut.measuring.cue_decisions import EXAMPLES, ShapeBiasResult, decide
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import Aggregate, categories

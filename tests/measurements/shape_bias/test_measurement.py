@@ -8,7 +8,7 @@ import pytest
 
 from tests.measuring.made import arrays, subject_of
 from unshortcut.measurements.shape_bias import ShapeBias
-from unshortcut.measurements.shape_bias.cue_decisions import (
+from unshortcut.measuring.cue_decisions import (
     ClassBias,
     ShapeBiasResult,
     StimulusExample,

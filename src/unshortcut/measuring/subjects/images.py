@@ -25,6 +25,17 @@ IN_MEMORY = 2**30
 
 
 @dataclass(frozen=True)
+class ImageSample:
+    """The images that a result was measured on; a base class of results."""
+
+    num_images: int
+    total: int
+    """Number of images available."""
+    size: int
+    """Side of the images in pixels."""
+
+
+@dataclass(frozen=True)
 class Prepared:
     """Readable images of a source, ready for a model."""
 

@@ -5,11 +5,11 @@ from dataclasses import astuple
 
 import numpy as np
 
-from unshortcut.measurements.invariance.profiles import InvarianceResult, profiles
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.invariance_profiles import InvarianceResult, profiles
 from unshortcut.measuring.plots import Bars, Curve, bars, curves
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress

@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 
-from unshortcut.measurements.domain_shift.accuracy import (
-    Count,
-    DomainShiftResult,
-    Shift,
-    measure_shift,
-)
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import UNKNOWN, Estimate, difference, mean_estimate
 from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, bars, chance_level
+from unshortcut.measuring.shift_accuracy import (
+    Count,
+    DomainShiftResult,
+    Shift,
+    measure_shift,
+)
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent, some
 from unshortcut.progress import OnProgress, part_of

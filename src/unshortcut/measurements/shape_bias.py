@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
-from unshortcut.measurements.shape_bias.cue_decisions import ShapeBiasResult, decide
+from unshortcut.measuring.cue_decisions import ShapeBiasResult, decide
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, bars, chance_level, color, error_bars, plain

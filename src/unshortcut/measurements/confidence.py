@@ -9,14 +9,14 @@ from typing import Any
 import plotly.graph_objects as go
 
 from unshortcut.intervals import wilson
-from unshortcut.measurements.confidence.calibration import (
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
+from unshortcut.measuring.calibration import (
     BINS,
     SURE,
     ConfidenceResult,
     confidence_of,
     where_all_are_right,
 )
-from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
 from unshortcut.measuring.plots import color, error_bars, plain
 from unshortcut.measuring.subjects.subject import Subject

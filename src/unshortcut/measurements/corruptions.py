@@ -9,7 +9,8 @@ from timm.data import ImageNetInfo
 
 from unshortcut.imaging.corruptions import GROUPS, SMALLEST, corrupt
 from unshortcut.intervals import wilson
-from unshortcut.measurements.corruptions.accuracy import (
+from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
+from unshortcut.measuring.corruption_accuracy import (
     COMPARABLE,
     LEVELS,
     NAMES,
@@ -24,7 +25,6 @@ from unshortcut.measurements.corruptions.accuracy import (
     reference_errors,
     relative_mean_corruption_error,
 )
-from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import (
     Cell,

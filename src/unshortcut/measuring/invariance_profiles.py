@@ -19,12 +19,11 @@ from unshortcut.imaging.diffusion import anisotropic_diffusion
 from unshortcut.imaging.enhance import rotate
 from unshortcut.imaging.geometry import crop, resize_box
 from unshortcut.imaging.shuffle import shuffle_patches
-from unshortcut.measurements.measurement import ImageSample
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.classifier import Outputs
-from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
+from unshortcut.measuring.subjects.images import ImageSample, Pixels, Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
 
