@@ -214,7 +214,10 @@ def test_from_a_recipe_to_figures(
     monkeypatch.chdir(tmp_path)
     Path("tiny.yaml").write_text(yaml.safe_dump(TINY_RECIPE))
     sets = ["--set", "schedule.epochs=1", "--set", "data.batch_size=2000"]
-    assert call("show", "tiny.yaml", "--data", "shapes", "--out", "sheet.png", "--images", "2") == 0
+    assert (
+        call("show", "tiny.yaml", "--data", "shapes", "--out", "sheet.png", "--num-images", "2")
+        == 0
+    )
     assert Path("sheet.png").stat().st_size > 1000
     assert call("pretrain", "tiny.yaml", "--data", "shapes", "--out", "run", *sets) == 0
     words = ["probe", "run", "--data", "shapes", "--on", "shapes@val", "--kind", "knn"]

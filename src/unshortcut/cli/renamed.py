@@ -8,7 +8,7 @@ FLAGS = {
     "filter": {"--double": "--keep-originals"},
     "neighbors": {"--neighbours": "--neighbors", "--images": "--query-names"},
     "reproduce": {"--readout": "--probe-data"},
-    "show": {"--draws": "--samples"},
+    "show": {"--draws": "--samples", "--images": "--num-images"},
     "similarity": {"--images": "--num-images"},
     "texturize": {"--double": "--keep-originals"},
 }
