@@ -26,7 +26,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup
-	@echo "running the demo: ten to twelve minutes on two cores"
+	@echo "running the demo: five to ten minutes on two cores"
 	@$(BIN)/unshortcut demo --out demo
 
 test: setup lint
