@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -54,6 +55,15 @@ def test_an_exported_name_can_be_loaded_and_has_a_docstring(package: ModuleType,
 def test_no_exported_name_is_that_of_a_submodule(package: ModuleType) -> None:
     modules = {one.name for one in pkgutil.iter_modules(package.__path__)}
     assert not modules & set(package.__all__)
+
+
+def test_no_module_has_the_name_of_a_public_function() -> None:
+    """Now or later; the command line is exempt, whose files are named by their commands."""
+    public = {*unshortcut.__all__, "finetune", "inspect", "fix"}
+    folder = Path(unshortcut.__file__).parent
+    modules = [path for path in folder.rglob("*.py") if path.parent.name != "cli"]
+    assert not public & {path.stem for path in modules}
+    assert not public & {path.parent.name for path in modules}
 
 
 def test_version_and_lists() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
 from unshortcut.reproduction.claims._negatives import NegativesClaim, alphas
 from unshortcut.reproduction.effects import Effect, Sign, difference, slope
-from unshortcut.reproduction.measures.similarity import SimilarityMeasure
+from unshortcut.reproduction.measures.pair_similarity import SimilarityMeasure
 
 _PRINTED: Mapping[str, Mapping[str, float]] = {
     "0": {"patch": 0.4040, "texture_image": 0.4114},
