@@ -21,21 +21,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path / "cache"))
 
 
-class Counting:
-    """A model that says how often it was asked, and whether in eval mode."""
-
-    def __init__(self) -> None:
-        self.encoder = create_encoder(TINY, 0)
-        self.calls = 0
-        self.training: list[bool] = []
-
-    def model(self, size: int = 24) -> LoadedModel:
-        def features(images: torch.Tensor) -> torch.Tensor:
-            self.calls += 1
-            self.training.append(self.encoder.training)
-            return self.encoder(images)
-
-        return from_module("tiny", self.encoder, Preprocessing(size=size), features=features)
+def tiny() -> LoadedModel:
+    return from_module("tiny", create_encoder(TINY, 0), Preprocessing(size=24))
 
 
 @pytest.mark.parametrize("kind", ["knn", "linear"])
@@ -77,14 +64,14 @@ def save(folder: Path, split: str, classes: tuple[str, ...]) -> None:
 def test_the_test_split_is_the_default_and_val_where_there_is_none(tmp_path: Path) -> None:
     save(tmp_path / "a", "train", ("cat", "dog"))
     save(tmp_path / "a", "val", ("cat", "dog"))
-    model = Counting().model()
+    model = tiny()
     assert list(probe(model, tmp_path / "a", "knn", k=(1,)).scores) == ["val"]
     save(tmp_path / "a", "test", ("cat", "dog"))
     assert list(probe(model, tmp_path / "a", "knn", k=(1,)).scores) == ["test"]
 
 
 def test_what_cannot_be_probed_is_said(tmp_path: Path) -> None:
-    model = Counting().model()
+    model = tiny()
     save(tmp_path / "a", "train", ("cat", "dog"))
     with pytest.raises(UsageError, match="has no 'test' or 'val' split"):
         probe(model, tmp_path / "a", "knn")
@@ -108,9 +95,7 @@ def test_test_sets_with_one_short_name_keep_apart(tmp_path: Path) -> None:
         save(tmp_path / name, "train", ("cat", "dog"))
         save(tmp_path / name, "val", ("cat", "dog"))
     tests = [f"{tmp_path}/a@val", f"{tmp_path}/b@val"]
-    scores = probe(Counting().model(), tmp_path / "a", "knn", tests=tests, k=(1,)).scores
+    scores = probe(tiny(), tmp_path / "a", "knn", tests=tests, k=(1,)).scores
     assert list(scores) == ["a@val", "b@val"]
-    again = probe(
-        Counting().model(), tmp_path / "a", "knn", tests=[f"{tmp_path}/a@train"], k=(1,)
-    ).scores
+    again = probe(tiny(), tmp_path / "a", "knn", tests=[f"{tmp_path}/a@train"], k=(1,)).scores
     assert again["train"].mean == 100
