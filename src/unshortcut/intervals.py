@@ -49,8 +49,7 @@ def bootstrap(
 
     `statistic` receives the indices (n,) of a resample. Resamples for which it is NaN are ignored;
     the interval is NaN if all are. `scipy.stats.bootstrap` gives the same interval, but can ignore
-    no resample, refuses a single observation, and takes 1.6 times as long (54 ms against 33 ms for
-    the mean of 2,000 values).
+    no resample and refuses a single observation.
     """
     random = generator(seed, "bootstrap")
     values = np.array([statistic(random.integers(0, n, n)) for _ in range(resamples)])

@@ -69,7 +69,9 @@ def few_shot_accuracy(
 def sample_shots(labels: Tensor, shots: int, seed: int, trial: int) -> Tensor:
     """Sample indices (K * shots,) into labels (N,), class by class; the first 5 of 10 are 5 shots.
 
-    Every class from 0 to the highest label must have at least `shots` images.
+    Every class from 0 to the highest label must have at least `shots` images. scikit-learn's
+    `StratifiedShuffleSplit` takes images in proportion to the sizes of the classes instead, not
+    the same number of each.
     """
     order = torch.from_numpy(generator("few-shot", seed, trial).permutation(len(labels)))
     by_class = order[labels.cpu()[order].argsort(stable=True)]
