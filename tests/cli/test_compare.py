@@ -26,6 +26,19 @@ def test_without_metrics_all_are_listed(capsys: pytest.CaptureFixture[str]) -> N
     assert not Path("compare.html").exists()
 
 
+def test_long_names_are_not_shortened(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    name = "same_decisions_of_a_measurement_with_a_long_name"
+    content = json.loads(Path("a.json").read_text())
+    metrics = content["metrics"]["models"]["one"]["metrics"]
+    metrics[name] = metrics[BIAS]
+    Path("a.json").write_text(json.dumps(content))
+    assert call("compare", "a.json") == 0
+    assert name in capsys.readouterr().out
+
+
 def test_a_page_and_values_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", "a.json", "b.json", "--x", BIAS, "--y", SKETCH]
     assert call(*words, "--label", "one=First=1", "--json", "kept.json") == 2

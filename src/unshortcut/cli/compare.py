@@ -74,8 +74,13 @@ def _list_metrics(models: "list[Mapping[str, Metric]]") -> None:
     """Print every metric, the models that have it, and its range."""
     from unshortcut.report.formats import printable, value_of
 
-    table = Table("metric", "what it is", "models", "lowest", "highest")
-    for name in dict.fromkeys(name for metrics in models for name in metrics):
+    names = list(dict.fromkeys(name for metrics in models for name in metrics))
+    table = Table()
+    # Names are there to be copied, so that they must not be shortened or wrapped.
+    table.add_column("metric", no_wrap=True, min_width=max(map(len, names), default=0))
+    for title in ("what it is", "models", "lowest", "highest"):
+        table.add_column(title)
+    for name in names:
         found = sorted((m[name] for m in models if name in m), key=lambda metric: metric.value)
         ends = value_of(found[0]), value_of(found[-1])
         label, count = printable(found[0].label), f"{len(found)} of {len(models)}"

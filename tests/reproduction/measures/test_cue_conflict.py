@@ -75,8 +75,9 @@ def test_the_bias_is_that_of_the_cue_that_the_encoder_reads(
 
 def test_categories_that_the_data_lack_are_left_out_and_told(tmp_path: Path) -> None:
     stimuli = paint(tmp_path, CLASSES, CUES, OBEYED)
-    (note,) = CueConflictMeasure().notes(evaluation_of(stimuli, ("cat", "dog", "lamp")))
-    assert "1 of 5 stimuli" in note and "2 of the 16 categories (cat, dog)" in note
+    (note,) = CueConflictMeasure().notes(evaluation_of(stimuli, ("bird", "cat", "dog", "lamp")))
+    assert "2 of 5 stimuli" in note and "3 of the 16 categories (bird, cat, dog)" in note
+    assert note.endswith("Random decisions would cover 67 %.")
 
 
 def test_without_stimuli_the_missing_columns_are_told_and_nothing_is_measured() -> None:

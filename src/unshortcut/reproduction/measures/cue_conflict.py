@@ -49,7 +49,7 @@ class CueConflictMeasure(Measure):
         return (
             f"Shape bias is measured on {int(cues.usable.sum())} of {len(cues.usable)} stimuli: "
             f"the data have classes of {len(known)} of the {total} categories "
-            f"({', '.join(known)}).",
+            f"({', '.join(known)}). Random decisions would cover {200 / len(known):.0f} %.",
         )
 
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
