@@ -199,15 +199,6 @@ def test_the_similarities_of_the_paper_show_the_effect(effect: str) -> None:
     assert found.verdict == "appears"
 
 
-@pytest.mark.parametrize(
-    ("measure", "change"), [("dogs_fine", 67.6 - 72.9), ("dogs_gap", 30.1 - 24.9)]
-)
-def test_in_the_paper_breeds_of_dogs_lose_more_than_dogs(measure: str, change: float) -> None:
-    found = effects_of_the_paper("negatives-alpha")[f"{measure}: alpha=3 - alpha=0"]
-    assert found.mean == found.paper == pytest.approx(change)
-    assert found.verdict == "appears"
-
-
 def test_in_the_paper_most_of_the_loss_is_won_back() -> None:
     found = effects_of_the_paper("negatives-no-jitter")["test: won back minus half of the loss"]
     assert found.verdict == "appears; 80 % of the loss won back"
