@@ -18,6 +18,7 @@ from .models.load import load_model as load_model
 from .probes.run import probe as probe
 from .recipes.catalog import list_recipes as list_recipes
 from .recipes.load import load_recipe as load_recipe
+from .report.model_comparison import compare as compare
 from .report.report import Report as Report
 from .reproduction.run import reproduce as reproduce
 from .spaces.advice import advise as advise

@@ -19,8 +19,8 @@ from unshortcut.cli.renamed import FLAGS
 from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
-    "advise", "audit", "demo", "embed", "export", "filter", "neighbors", "pretrain", "probe",
-    "recipes", "reproduce", "show", "similarity", "spaces", "texturize",
+    "advise", "audit", "compare", "demo", "embed", "export", "filter", "neighbors", "pretrain",
+    "probe", "recipes", "reproduce", "show", "similarity", "spaces", "texturize",
 )  # fmt: skip
 
 

@@ -139,7 +139,8 @@ def _plain_entry(entry: Entry) -> dict[str, Any]:
 
 
 def _plain_metric(metric: Metric) -> dict[str, Any]:
-    kept = {key: getattr(metric, key) for key in ("value", "low", "high", "note")}
+    names = ("label", "value", "low", "high", "percent", "note")
+    kept = {name: getattr(metric, name) for name in names}
     return {
         key: None if isinstance(value, float) and math.isnan(value) else value
         for key, value in kept.items()

@@ -48,6 +48,17 @@ def command(
         metavar="NAME=TRAIN:TEST",
         help="Fit a probe on TRAIN and test it on TEST, e.g. photos and sketches. May be repeated.",
     ),
+    conflict: str | None = typer.Option(
+        None,
+        metavar="DATA",
+        help="Cue-conflict stimuli, a folder or tar file of SHAPE/SHAPE1-TEXTURE2.png, to measure "
+        "shape bias on.",
+    ),
+    hierarchy: str | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="File with two columns, fine class and coarse class, to compare accuracies on both.",
+    ),
     out: Path | None = typer.Option(
         None, help="Folder for the result and plot. [default: reproduce/CLAIM]"
     ),
@@ -91,6 +102,8 @@ def command(
             name: _two(text, ":", "--transfer NAME=TRAIN:TEST")
             for name, text in _pairs(transfers, "--transfer NAME=TRAIN:TEST")
         },
+        conflict=conflict,
+        hierarchy=hierarchy,
         out=out,
         cache=cache,
     )

@@ -103,19 +103,7 @@ class Coarse(Measurement[CoarseResult]):
     def measure(self, subject: Subject, on_progress: OnProgress) -> CoarseResult:
         assert subject.hierarchy is not None
         outputs, coarse = choices(subject.decisions, subject.classes, subject.hierarchy)
-        coarse_of = dict(zip(outputs.names, coarse, strict=True))
-        missing = tuple(name for name in subject.classes if coarse_of[name] is None)
-        if len(missing) == len(subject.classes):
-            raise NotApplicable(
-                "the hierarchy has none of the classes of the data "
-                f"(it has {some(list(subject.hierarchy))}; the data has {some(missing)})"
-            )
-        distinct = set(coarse)
-        if len(distinct) == 1:
-            raise NotApplicable(
-                f"all classes that the model can predict belong to '{distinct.pop()}', so every "
-                "coarse decision is right; add other classes that the model knows to the hierarchy"
-            )
+        missing = without_coarse(outputs, coarse, subject.classes, subject.hierarchy)
         images = subject.labeled()
         labels = images.required_labels()
         known = [row for row, at in enumerate(labels) if images.classes[at] not in missing]
@@ -227,6 +215,32 @@ def choices(
         replace(everything, names=tuple(chosen), members=tuple(chosen.values()), missing=()),
         tuple(hierarchy.get(name, by_outputs.get(members)) for name, members in chosen.items()),
     )
+
+
+def without_coarse(
+    outputs: ClassOutputs,
+    coarse: Sequence[str | None],
+    data: Sequence[str],
+    hierarchy: Mapping[str, str],
+) -> tuple[str, ...]:
+    """The classes of the data without a coarse class, given the result of `choices`.
+
+    Raises `NotApplicable` if all are, or if there is only one coarse class.
+    """
+    coarse_of = dict(zip(outputs.names, coarse, strict=True))
+    missing = tuple(name for name in data if coarse_of[name] is None)
+    if len(missing) == len(data):
+        raise NotApplicable(
+            "the hierarchy has none of the classes of the data "
+            f"(it has {some(list(hierarchy))}; the data has {some(missing)})"
+        )
+    distinct = set(coarse)
+    if len(distinct) == 1:
+        raise NotApplicable(
+            f"all classes that the model can predict belong to '{distinct.pop()}', so every "
+            "coarse decision is right; add other classes that the model knows to the hierarchy"
+        )
+    return missing
 
 
 _WITHIN = Column("Errors within", percent=True, tip="share of errors within the coarse class")

@@ -118,13 +118,25 @@ class ShapeBiasResult:
         )
 
 
+class Cues:
+    """The cues of stimuli as indices of the classes that a model knows; -1 for others."""
+
+    def __init__(self, conflict: Conflict, names: Sequence[str]) -> None:
+        known = {name: index for index, name in enumerate(names)}
+        index = np.array([known.get(name, -1) for name in conflict.classes], dtype=np.int64)
+        self.shapes: Indices = index[conflict.shapes]
+        self.textures: Indices = index[conflict.textures]
+        self.agree = conflict.shapes == conflict.textures
+        self.usable = ~self.agree & (self.shapes >= 0) & (self.textures >= 0)
+
+
 def decide(
     subject: Subject, conflict: Conflict, on_progress: OnProgress | None = None
 ) -> ShapeBiasResult:
     """Classify the uncropped stimuli. Raises `NotApplicable` if the model knows none of them."""
     subject = subject.deciding(conflict.classes)
     selection = subject.decisions.over(conflict.classes)
-    cues = _Cues(conflict, selection.names)
+    cues = Cues(conflict, selection.names)
     if not cues.usable.any():
         raise NotApplicable(
             f"none of the {len(cues.usable)} stimuli has two different cues that the model knows; "
@@ -167,18 +179,6 @@ def decide(
             for row in stratified(shapes, EXAMPLES, seed).tolist()  # the same for all models
         ),
     )
-
-
-class _Cues:
-    """The cues of stimuli as indices of the classes that a model knows; -1 for others."""
-
-    def __init__(self, conflict: Conflict, names: Sequence[str]) -> None:
-        known = {name: index for index, name in enumerate(names)}
-        index = np.array([known.get(name, -1) for name in conflict.classes], dtype=np.int64)
-        self.shapes: Indices = index[conflict.shapes]
-        self.textures: Indices = index[conflict.textures]
-        self.agree = conflict.shapes == conflict.textures
-        self.usable = ~self.agree & (self.shapes >= 0) & (self.textures >= 0)
 
 
 def _class_bias(name: str, found: CueCounts) -> ClassBias:

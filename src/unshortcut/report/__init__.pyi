@@ -1,1 +1,3 @@
+from .model_comparison import ModelComparison as ModelComparison
+from .model_comparison import compare as compare
 from .report import Report as Report

@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,6 +10,7 @@ from markupsafe import Markup
 
 from unshortcut.data.tree import IMAGE_EXTENSIONS
 from unshortcut.measurements.measurement import Metric
+from unshortcut.measuring.correlation import Correlation
 from unshortcut.measuring.exhibits import Column
 
 DASH = "–"
@@ -62,6 +64,17 @@ def interval_of(metric: Metric) -> str:
     return " to ".join(text.removesuffix(_PERCENT) for text in texts)
 
 
+def correlation_text(found: Correlation) -> str:
+    """A correlation in words: `0.82 (95 % interval 0.31 to 0.96), 8 models`."""
+    if math.isnan(found.value):
+        return found.reason
+    value = number(found.value, 2)
+    if math.isnan(found.low):
+        return f"{value}, {found.n} models; {found.reason}"
+    interval = f"95 % interval {number(found.low, 2)} to {number(found.high, 2)}"
+    return f"{value} ({interval}), {found.n} models"
+
+
 def duration(seconds: float) -> str:
     """Format a duration: `0.4 s`, `12 s`, `3 min 20 s`."""
     if seconds < 9.95:
@@ -94,6 +107,11 @@ def shortened(name: str, most: int = 44) -> str:
     """Shorten a name in the middle; runs often differ in the beginning and the end."""
     half = (most - 1) // 2
     return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which a terminal would obey."""
+    return "".join("�" if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)
 
 
 def _digits(metric: Metric) -> int:

@@ -1,8 +1,6 @@
 """The report that `audit` returns: the findings, and ways to look at them."""
 
-import html
 import io
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +15,12 @@ from rich.text import Text
 from unshortcut.auditing.findings import Findings
 from unshortcut.files import write_text
 from unshortcut.report.comparison import gaps, headlines, notes_of
-from unshortcut.report.formats import DASH, interval_of, value_of
+from unshortcut.report.formats import DASH, interval_of, printable, value_of
 from unshortcut.report.page import render
+from unshortcut.report.shell import notebook_frame
 
-_WIDTH, _HEIGHT = 100, 640
-"""Characters per line as text, and pixels of the page in a notebook."""
+_WIDTH = 100
+"""Characters per line as text."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,7 @@ class Report:
         return self.findings.to_dict()
 
     def _repr_html_(self) -> str:
-        # A frame keeps the styles and scripts of the page and of the notebook apart.
-        page = html.escape(self.html())
-        return (
-            f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" title="Audit" '
-            f'style="width: 100%; height: {_HEIGHT}px; border: 0"></iframe>'
-        )
+        return notebook_frame(self.html(), "Audit")
 
     def __rich__(self) -> RenderableType:
         return Group(*self._verdicts(), *self._comparison(), *self._gaps())
@@ -62,7 +56,7 @@ class Report:
     def _verdicts(self) -> Iterator[RenderableType]:
         for model in self.findings.models:
             verdict = self.findings.verdict(model)
-            yield Text.assemble((_printable(model), "bold"), " ", _printable(verdict.text))
+            yield Text.assemble((printable(model), "bold"), " ", printable(verdict.text))
 
     def _comparison(self) -> Iterator[RenderableType]:
         rows, models = headlines(self.findings), list(self.findings.models)
@@ -72,7 +66,7 @@ class Report:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("", overflow="fold")
         for model in models:
-            table.add_column(Text(_printable(model)), justify="right", overflow="fold")
+            table.add_column(Text(printable(model)), justify="right", overflow="fold")
         for row in rows:
             cells = []
             for model in models:
@@ -85,10 +79,10 @@ class Report:
                 cells.append(Text.assemble((value_of(metric), style), (mark, "dim")))
                 if interval_of(metric):
                     cells[-1].append(f"\n{interval_of(metric)}", style="dim")
-            table.add_row(Text(_printable(row.label)), *cells)
+            table.add_row(Text(printable(row.label)), *cells)
         yield table
         for note, number in notes.items():
-            yield Padding(Text(f"[{number}] {_printable(note)}", style="dim"), (0, 0, 0, 2))
+            yield Padding(Text(f"[{number}] {printable(note)}", style="dim"), (0, 0, 0, 2))
 
     def _gaps(self) -> Iterator[RenderableType]:
         """What was not measured and why."""
@@ -96,9 +90,4 @@ class Report:
             for gap in gaps(entries):
                 who = f" ({', '.join(gap.models)})" if gap.models else ""
                 text = f"{name}{who}: {gap.status}: {gap.reason}"
-                yield Text(_printable(text), style="dim")
-
-
-def _printable(text: str) -> str:
-    """Replace control characters, which a terminal would obey."""
-    return "".join("�" if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)
+                yield Text(printable(text), style="dim")

@@ -3,34 +3,17 @@
 import shlex
 from dataclasses import dataclass, replace
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unshortcut.auditing.findings import Entry, Findings
 from unshortcut.measurements.measurement import Measurement
 from unshortcut.measuring.exhibits import MODEL, Exhibit, Plot, Table
 from unshortcut.measuring.plots import model_colors
-from unshortcut.report import formats
 from unshortcut.report.comparison import Gap, Row, gaps, notes_of, rows_of
-from unshortcut.report.figures import figure_json
+from unshortcut.report.shell import ENVIRONMENT
 from unshortcut.result import public_name
 
 _COMMAND = "unshortcut audit "
-
-ENVIRONMENT = Environment(
-    loader=PackageLoader("unshortcut.report"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_FORMATS = (
-    "breakable", "cell", "duration", "interval_of", "listed", "number", "prose", "shortened",
-    "sort_key", "value_of", "without_folders",
-)  # fmt: skip
-ENVIRONMENT.filters |= {name: getattr(formats, name) for name in _FORMATS}
-ENVIRONMENT.filters |= {"figure_json": figure_json, "public_name": public_name}
-ENVIRONMENT.filters["kind"] = lambda exhibit: type(exhibit).__name__
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from rich.console import Console
 
@@ -10,6 +11,9 @@ from unshortcut.data.open import open_data, splits
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.measuring.subjects.class_files import read_hierarchy
+from unshortcut.measuring.subjects.conflict import Conflict, open_conflict
+from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.probes.run import Data
 from unshortcut.reproduction.textures import textures_of
 
@@ -30,6 +34,12 @@ class Evaluation:
     probe_data: Data | None = None
     """Labeled data to fit probes on, if the training data have no labels."""
     console: Console = field(default_factory=lambda: Console(stderr=True))
+    conflict_data: Data | None = None
+    """Cue-conflict stimuli, named SHAPE/SHAPE1-TEXTURE2.png."""
+    hierarchy_file: str | Path | None = None
+    """File with two columns: fine class and coarse class."""
+    fitted: dict[Path, Subject] = field(default_factory=dict)
+    """The last run with the classifier that was fitted for it, which several measures share."""
 
     @cached_property
     def train(self) -> ImageSource:
@@ -65,6 +75,20 @@ class Evaluation:
             name: (open_data(fitted), open_data(tested))
             for name, (fitted, tested) in self.transfer_data.items()
         }
+
+    @cached_property
+    def conflict(self) -> Conflict | None:
+        """The cue-conflict stimuli that were given; `shapes` has its own among its tests."""
+        if self.conflict_data is None:
+            return None
+        if isinstance(self.train, Shapes):
+            raise UsageError("shapes has a split of conflict stimuli; --conflict is for other data")
+        return open_conflict(self.conflict_data)
+
+    @cached_property
+    def hierarchy(self) -> dict[str, str] | None:
+        """Coarse class by fine class, if a file was given."""
+        return None if self.hierarchy_file is None else read_hierarchy(self.hierarchy_file)
 
     def _shapes(self, split: str) -> Shapes:
         train = self.train

@@ -21,7 +21,7 @@ class Measure(ABC):
     version: ClassVar[int] = 1
     """Raised when the same run and settings would give other metrics."""
     uses: ClassVar[tuple[str, ...]] = ()
-    """Which data given by the user it uses: `tests`, `transfers`."""
+    """Which data given by the user it uses: `tests`, `transfers`, `conflict`, `hierarchy`."""
 
     @abstractmethod
     def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
@@ -29,6 +29,13 @@ class Measure(ABC):
 
         Raises `UsageError` if the data do not allow the measure, before anything is trained.
         """
+
+    def notes(self, evaluation: "Evaluation") -> tuple[str, ...]:
+        """Sentences for the user before anything is trained: what is left out of the data, and why.
+
+        They are printed again with the result.
+        """
+        return ()
 
     @abstractmethod
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:

@@ -32,6 +32,13 @@ class Reproduction:
     """By variant, one mapping per seed: metrics by measure."""
     trained: int
     """Number of trainings that this command ran."""
+    data_notes: Sequence[str] = ()
+    """What the measures say of the data."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on the claim and on the data."""
+        return [*self.claim.notes, *self.data_notes]
 
     @cached_property
     def columns(self) -> list[MeasureColumn]:
@@ -73,7 +80,7 @@ class Reproduction:
             "seeds": list(range(request.seeds)),
             "variants": {variant.label: self._variant(variant) for variant in self.variants},
             "effects": [finding.to_dict() for finding in self.findings],
-            "notes": list(claim.notes),
+            "notes": self.notes,
         }
         write_json(path, result)
 

@@ -26,6 +26,8 @@ class ReproductionRequest:
     probe_data: Data | None
     tests: Mapping[str, Data]
     transfers: Mapping[str, tuple[Data, Data]]
+    conflict: Data | None = None
+    hierarchy: str | Path | None = None
 
     def command(self) -> str:
         """The command line with all defaults, without private folders."""
@@ -45,6 +47,10 @@ class ReproductionRequest:
         for name, (train, test) in self.transfers.items():
             pair = f"{public_data_name(train)}:{public_data_name(test)}"
             command += ["--transfer", f"{name}={pair}"]
+        if self.conflict is not None:
+            command += ["--conflict", public_data_name(self.conflict)]
+        if self.hierarchy is not None:
+            command += ["--hierarchy", public_name(str(self.hierarchy))]
         return shlex.join(command)
 
 

@@ -44,6 +44,8 @@ def reproduce(
     probe_data: Data | None = None,
     tests: Mapping[str, Data] | None = None,
     transfers: Mapping[str, tuple[Data, Data]] | None = None,
+    conflict: Data | None = None,
+    hierarchy: str | Path | None = None,
     out: str | Path | None = None,
     cache: str | Path | None = None,
     console: Console | None = None,
@@ -64,6 +66,9 @@ def reproduce(
         tests: Test sets with the same classes, by name, in addition to the usual ones or in their
             place.
         transfers: By name, data to fit a probe on and data to test it on.
+        conflict: Images with the shape of one class and the texture of another, named
+            SHAPE/SHAPE1-TEXTURE2.png, for the shape bias; `shapes` has its own.
+        hierarchy: File with two columns, fine class and coarse class.
         out: Folder for `result.json` and the plot. Default: `reproduce/CLAIM`.
         cache: Folder in which trainings are stored. Default: `trainings` in the cache folder.
         console: Where progress is printed. Default: standard error.
@@ -75,7 +80,8 @@ def reproduce(
     if seeds < 1:
         raise UsageError(f"seeds must be at least 1, not {seeds}")
     tests, transfers = dict(tests or {}), dict(transfers or {})
-    _check_used(chosen, {"tests": tests, "transfers": transfers})
+    given = {"tests": tests, "transfers": transfers, "conflict": conflict, "hierarchy": hierarchy}
+    _check_used(chosen, given)
     variants = select_variants(chosen.variants(scale, values), only)
     _check_sets(sets, variants)
     recipe = recipe if recipe is not None else chosen.recipes[scale]
@@ -86,13 +92,19 @@ def reproduce(
     spec = spec if isinstance(spec, ImageSource) else str(spec)
     request = ReproductionRequest(
         chosen.name, spec, seeds, scale, recipe, tuple(sets), values or {}, tuple(only),
-        probe_data, tests, transfers,
+        probe_data, tests, transfers, conflict, hierarchy,
     )  # fmt: skip
     root = Path(cache) if cache is not None else cache_folder() / "trainings"
     trainings = _trainings(recipes, variants, seeds, spec, root)
-    evaluation = Evaluation(spec, tests, transfers, probe_data, console)
+    evaluation = Evaluation(
+        spec, tests, transfers, probe_data, console, conflict_data=conflict,
+        hierarchy_file=hierarchy,
+    )  # fmt: skip
     # Problems with the data should be found before any training.
     dependencies = {measure: measure.dependencies(evaluation) for measure in chosen.measures}
+    notes = [note for measure in chosen.measures for note in measure.notes(evaluation)]
+    for note in notes:
+        console.print(note, highlight=False, markup=False)
 
     def measure_all(training: TrainingJob) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -109,7 +121,7 @@ def reproduce(
     folder = Path(out) if out is not None else Path("reproduce") / chosen.name
     folder.mkdir(parents=True, exist_ok=True)
     trained = experiment.trained
-    outcome = Reproduction(chosen, request, folder, variants, trainings, metrics, trained)
+    outcome = Reproduction(chosen, request, folder, variants, trainings, metrics, trained, notes)
     draw_plot(outcome, folder / PLOT_FILE)
     outcome.write(folder / RESULT_FILE)
     print_tables(outcome)
@@ -157,7 +169,7 @@ def _check_sets(sets: Sequence[str], variants: Sequence[Variant]) -> None:
             raise UsageError(message)
 
 
-def _check_used(claim: Claim, given: Mapping[str, Mapping[str, object]]) -> None:
+def _check_used(claim: Claim, given: Mapping[str, object]) -> None:
     """Refuse data that no measure of the claim uses."""
     used = {name for measure in claim.measures for name in measure.uses}
     for name, data in given.items():

@@ -20,8 +20,8 @@ def print_tables(outcome: Reproduction) -> None:
     console.print(_metrics(outcome))
     if outcome.findings:
         console.print(_effects(outcome))
-    for note in outcome.claim.notes:
-        console.print(note, highlight=False)
+    for note in outcome.notes:
+        console.print(note, highlight=False, markup=False)
 
 
 def _metrics(outcome: Reproduction) -> Table:

@@ -131,6 +131,20 @@ def categories() -> Mapping[str, tuple[int, ...]]:
     return found
 
 
+def imagenet_indices(native: Sequence[str]) -> list[int | None]:
+    """The index in ImageNet of each output, where it is one of ImageNet's classes."""
+    indices = [_imagenet_index(name) for name in native]
+    if len(native) == IMAGENET_CLASSES:
+        in_order = sum(output == index for output, index in enumerate(indices))
+        # Two classes are called crane, and lists differ in a few names: their order tells them.
+        if (
+            tuple(native) == placeholder_names(IMAGENET_CLASSES)
+            or in_order > 0.9 * IMAGENET_CLASSES
+        ):
+            return list(range(IMAGENET_CLASSES))
+    return indices
+
+
 class _Outputs:
     """The outputs of a classifier by everything that they may be called."""
 
@@ -138,7 +152,7 @@ class _Outputs:
         self.native = native
         self.exact = _indices_by_name(native)
         self.similar = _indices_by_name([_plain(name) for name in native])
-        self.imagenet = _imagenet_indices(native)
+        self.imagenet = imagenet_indices(native)
 
     def members(self, name: str, mapping: ClassMapping) -> tuple[int, ...]:
         """Indices of the outputs of a class; empty where it has none."""
@@ -175,20 +189,6 @@ class _Outputs:
             return int(entry) if int(entry) < len(self.native) else None
         named = self._named(entry)
         return named[0] if len(named) == 1 else None
-
-
-def _imagenet_indices(native: Sequence[str]) -> list[int | None]:
-    """The index in ImageNet of each output, where it is one of ImageNet's classes."""
-    indices = [_imagenet_index(name) for name in native]
-    if len(native) == IMAGENET_CLASSES:
-        in_order = sum(output == index for output, index in enumerate(indices))
-        # Two classes are called crane, and lists differ in a few names: their order tells them.
-        if (
-            tuple(native) == placeholder_names(IMAGENET_CLASSES)
-            or in_order > 0.9 * IMAGENET_CLASSES
-        ):
-            return list(range(IMAGENET_CLASSES))
-    return indices
 
 
 def _imagenet_index(name: str) -> int | None:

@@ -55,10 +55,11 @@
     return result;
   };
 
-  // Error bars of lines have the color of their line.
-  const colorErrors = (traces, canvas) => {
+  // Error bars of lines have the color of their line. Labels of points need a wide screen.
+  const adapted = (traces, canvas) => {
     for (const trace of traces) {
       if (trace.type === "bar" && trace.error_y) trace.error_y.color = getComputedStyle(canvas).color;
+      if (trace.mode === "markers+text" && canvas.clientWidth < NARROW) trace.mode = "markers";
     }
     return traces;
   };
@@ -116,7 +117,7 @@
     const canvas = figure.querySelector(".canvas");
     const { data, layout } = JSON.parse(figure.querySelector("script").textContent);
     drawn.set(figure, { data, layout });
-    await Plotly.newPlot(canvas, colorErrors(data, canvas), themed(layout, canvas), config());
+    await Plotly.newPlot(canvas, adapted(data, canvas), themed(layout, canvas), config());
     await stretch(canvas);
     legend(canvas, figure.querySelector(".legend"), layout);
   };
@@ -134,7 +135,7 @@
   addEventListener("themechange", () => {
     for (const [figure, { data, layout }] of drawn) {
       const canvas = figure.querySelector(".canvas");
-      Plotly.react(canvas, colorErrors(data, canvas), themed(layout, canvas), config());
+      Plotly.react(canvas, adapted(data, canvas), themed(layout, canvas), config());
     }
   });
   addEventListener("beforeprint", () => figures.forEach(draw));
