@@ -1,0 +1,109 @@
+"""iNaturalist of a competition year, with the split of LooC.
+
+The published validation set is small, so LooC (appendix B) moves a random tenth of the training
+images to it. torchvision's `INaturalist` has no validation set for 2017 to 2019 (its folder is the
+training and validation images together), so the annotations are read here.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unshortcut.arrays import IndexArray
+from unshortcut.data.folder import FolderSource
+from unshortcut.data.layout import Layout
+from unshortcut.randomness import generator
+
+MOVED = 0.1
+"""Share of the training images of each species that LooC moves to validation."""
+_SEED = 0
+
+_FILE = re.compile(r"(train|val)(20\d\d)?\.json")
+
+
+class INaturalist(Layout):
+    """`train2019.json` and `val2019.json` (or of another year), beside the images that they list.
+
+    Splits: `train` and `val` with LooC's tenth moved; `train-published` and `val-published`.
+    """
+
+    name: ClassVar[str] = "inaturalist"
+
+    @classmethod
+    def recognizes(cls, root: Path) -> bool:
+        return set(_annotations(root)) == {"train", "val"}
+
+    def splits(self) -> tuple[str, ...]:
+        return ("train", "val", "train-published", "val-published")
+
+    def images(self, split: str) -> FolderSource:
+        files = _annotations(self.root)
+        for part in ("train", "val"):
+            if part not in files:
+                raise self.broken(f"there is no annotation file such as {part}2019.json")
+        train, val = (self._read(files[part]) for part in ("train", "val"))
+        species = sorted({*train[1], *val[1]})
+        number = {one: index for index, one in enumerate(species)}
+        names = self._names(files["train"], species)
+        labels = [np.array([number[one] for one in part[1]], dtype=np.int64) for part in (train, val)]
+        paths = [np.array(part[0], dtype=object) for part in (train, val)]
+        moved = moved_to_validation(labels[0])
+        if split == "train":
+            rows = np.setdiff1d(np.arange(len(labels[0])), moved)
+            return FolderSource(self.root, list(paths[0][rows]), names, labels[0][rows])
+        if split == "val":
+            files_ = [*paths[1], *paths[0][moved]]
+            both = np.concatenate([labels[1], labels[0][moved]])
+            return FolderSource(self.root, files_, names, both)
+        at = 0 if split == "train-published" else 1
+        return FolderSource(self.root, list(paths[at]), names, labels[at])
+
+    def _read(self, name: str) -> tuple[list[str], list[int]]:
+        """Paths of the images and the ids of their species, in the order of the paths."""
+        content = self._json(name)
+        try:
+            species = {one["image_id"]: one["category_id"] for one in content["annotations"]}
+            pairs = sorted((one["file_name"], species[one["id"]]) for one in content["images"])
+        except (KeyError, TypeError) as error:
+            raise self.broken(f"{name} has no {error} for an image") from None
+        return [path for path, _ in pairs], [one for _, one in pairs]
+
+    def _names(self, name: str, species: Sequence[int]) -> tuple[str, ...]:
+        """The names of species, or their ids where they have no names of their own."""
+        known = {one["id"]: str(one["name"]) for one in self._json(name).get("categories", ())}
+        names = tuple(known.get(one, str(one)) for one in species)
+        return names if len(set(names)) == len(names) else tuple(str(one) for one in species)
+
+    def _json(self, name: str) -> Any:
+        try:
+            return json.loads(self.read_text(name))
+        except ValueError as error:
+            raise self.broken(f"{name} is not valid JSON: {error}") from None
+
+
+def moved_to_validation(labels: IndexArray) -> IndexArray:
+    """The rows that are moved: a tenth of each species, rounded, chosen by a fixed seed; sorted."""
+    chosen: list[Iterable[int]] = []
+    for one in np.unique(labels):
+        rows = np.flatnonzero(labels == one)
+        order = generator("inaturalist", _SEED, int(one)).permutation(len(rows))
+        chosen.append(rows[order[: round(MOVED * len(rows))]])
+    return np.sort(np.concatenate([np.asarray(one, dtype=np.int64) for one in chosen]))
+
+
+def _annotations(root: Path) -> dict[str, str]:
+    """The names of the annotation files in a folder, by split; the latest year counts."""
+    try:
+        names = sorted(path.name for path in root.glob("*.json"))
+    except OSError:
+        return {}
+    found = {}
+    for name in names:
+        match = _FILE.fullmatch(name)
+        if match is not None:
+            found[match[1]] = name
+    return found
