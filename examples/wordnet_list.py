@@ -1,4 +1,4 @@
-"""Write the list of WordNet's hypernyms above the classes of ImageNet, which ships with the package.
+"""Write the package's list of WordNet's hypernyms above the classes of ImageNet.
 
 `python -m examples.wordnet_list /usr/share/wordnet/data.noun` writes it again. The file `data.noun`
 is part of WordNet 3.0, whose offsets are the ids of ImageNet's classes (Debian: `wordnet-base`).
@@ -10,7 +10,7 @@ from pathlib import Path
 from unshortcut.data.class_lists import WORDNET, imagenet_1k
 
 HEADER = (
-    "# WordNet 3.0 (Princeton University 2006): ImageNet's 1000 classes and all of their hypernyms.\n"
+    "# WordNet 3.0 (Princeton University 2006): ImageNet's 1000 classes and all their hypernyms.\n"
     "# Columns: id, first name, ids of its hypernyms (including hypernyms of instances).\n"
     "# Made by `python -m examples.wordnet_list data.noun`; WORDNET-LICENSE.txt applies.\n"
 )

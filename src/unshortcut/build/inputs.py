@@ -1,7 +1,7 @@
 """The images of the data set to copy: a tree of single images, or shards."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,10 +127,10 @@ def _named(spec: DataSpec) -> list[ImageSource]:
 
 
 def _parts(spec: DataSpec) -> list[ImageSource]:
-    """Every split of a published data set or of the classes of a list, unless the spec names one."""
+    """Every split of a spec with a prefix, unless it names one."""
     prefix, rest = prefixed(spec.where)
     where = f"{prefix}:{Path(rest).expanduser().absolute()}"
-    every = [spec.split] if spec.split else [*splits(where)] or [None]
+    every: Sequence[str | None] = [spec.split] if spec.split else splits(where) or [None]
     return [open_data(where, split=split) for split in every]
 
 

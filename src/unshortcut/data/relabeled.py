@@ -1,4 +1,4 @@
-"""Images of a source with other classes: some of its classes, or the classes of another data set."""
+"""Images of a source with other classes: some of its own, or those of another data set."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,9 +17,7 @@ class Relabeled(Subset):
         numbers: the new label of each class of the source; -1 leaves its images out.
     """
 
-    def __init__(
-        self, source: ImageSource, classes: Sequence[str], numbers: Sequence[int]
-    ) -> None:
+    def __init__(self, source: ImageSource, classes: Sequence[str], numbers: Sequence[int]) -> None:
         assert source.labels is not None
         labels = np.asarray(numbers, dtype=np.int64)[source.labels]
         super().__init__(source, np.flatnonzero(labels >= 0))

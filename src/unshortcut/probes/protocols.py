@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from timm.optim import Lars
 from torch import nn
 from torch.nn import functional as F
 
 from unshortcut.errors import unknown
+from unshortcut.probes.class_subset import among_name, masked
 from unshortcut.probes.matrices import Labeled, accuracy, checked
 from unshortcut.randomness import torch_generator
 
@@ -88,7 +91,7 @@ def run_protocol(
 
     Training features are (N, D), or (N, V, D) for V augmented copies of each image. If the batch is
     larger than the training set, the whole set is one batch, with the same learning rate.
-    Test sets in `among` have a second accuracy, over these classes only; `class_subset` explains it.
+    Test sets in `among` have a second accuracy, over these classes only (see `class_subset`).
     `on_progress(done, epochs)` is called after each epoch.
     """
     features, labels = checked(train, "train", classes, copies=True)

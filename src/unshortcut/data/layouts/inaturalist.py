@@ -7,7 +7,7 @@ training and validation images together), so the annotations are read here.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,22 +45,24 @@ class INaturalist(Layout):
         for part in ("train", "val"):
             if part not in files:
                 raise self.broken(f"there is no annotation file such as {part}2019.json")
-        train, val = (self._read(files[part]) for part in ("train", "val"))
-        species = sorted({*train[1], *val[1]})
-        number = {one: index for index, one in enumerate(species)}
+        read = {part: self._read(files[part]) for part in ("train", "val")}
+        species = sorted({one for _, ids in read.values() for one in ids})
         names = self._names(files["train"], species)
-        labels = [np.array([number[one] for one in part[1]], dtype=np.int64) for part in (train, val)]
-        paths = [np.array(part[0], dtype=object) for part in (train, val)]
-        moved = moved_to_validation(labels[0])
-        if split == "train":
-            rows = np.setdiff1d(np.arange(len(labels[0])), moved)
-            return FolderSource(self.root, list(paths[0][rows]), names, labels[0][rows])
-        if split == "val":
-            files_ = [*paths[1], *paths[0][moved]]
-            both = np.concatenate([labels[1], labels[0][moved]])
-            return FolderSource(self.root, files_, names, both)
-        at = 0 if split == "train-published" else 1
-        return FolderSource(self.root, list(paths[at]), names, labels[at])
+        number = {one: index for index, one in enumerate(species)}
+        parts = [
+            (path, number[one], part)
+            for part, pairs in read.items()
+            for path, one in zip(*pairs, strict=True)
+        ]
+        labels = np.array([label for _, label, _ in parts], dtype=np.int64)
+        published = np.array([part for _, _, part in parts])
+        rows = np.flatnonzero(published == split.removesuffix("-published"))
+        if not split.endswith("-published"):
+            train = np.flatnonzero(published == "train")
+            moved = train[moved_to_validation(labels[train])]
+            rows = np.setdiff1d(rows, moved) if split == "train" else np.union1d(rows, moved)
+        paths = [parts[row][0] for row in rows]
+        return FolderSource(self.root, paths, names, labels[rows])
 
     def _read(self, name: str) -> tuple[list[str], list[int]]:
         """Paths of the images and the ids of their species, in the order of the paths."""
@@ -87,12 +89,12 @@ class INaturalist(Layout):
 
 def moved_to_validation(labels: IndexArray) -> IndexArray:
     """The rows that are moved: a tenth of each species, rounded, chosen by a fixed seed; sorted."""
-    chosen: list[Iterable[int]] = []
+    chosen = []
     for one in np.unique(labels):
         rows = np.flatnonzero(labels == one)
         order = generator("inaturalist", _SEED, int(one)).permutation(len(rows))
         chosen.append(rows[order[: round(MOVED * len(rows))]])
-    return np.sort(np.concatenate([np.asarray(one, dtype=np.int64) for one in chosen]))
+    return np.sort(np.concatenate(chosen))
 
 
 def _annotations(root: Path) -> dict[str, str]:

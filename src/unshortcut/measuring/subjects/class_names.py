@@ -168,8 +168,8 @@ class _Outputs:
             return similar
         # A class of several ImageNet classes, as of ObjectNet, has their ids in its name.
         ids = wordnet_ids(name) or (name,)
-        known = categories().get(_plain(name)) or tuple(map(_imagenet_index, ids))
-        wanted = set(known) - {None}
+        found = [_imagenet_index(one) for one in ids]
+        wanted = set(categories().get(_plain(name)) or found) - {None}
         return tuple(index for index, number in enumerate(self.imagenet) if number in wanted)
 
     def _index(self, entry: str) -> int | None:
