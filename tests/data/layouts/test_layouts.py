@@ -107,6 +107,14 @@ def test_the_moved_images_are_random_and_their_number_is_rounded() -> None:
     assert set(moved.tolist()) != set(range(10)) | {100}
 
 
+def test_annotations_without_a_year_are_read_by_name_only(tmp_path: Path) -> None:
+    root = inaturalist(tmp_path)
+    for part in ("train", "val"):
+        (root / f"{part}2019.json").rename(root / f"{part}.json")
+    assert splits(root) == ()  # files of that name may belong to any data set
+    assert len(open_data(f"inaturalist:{root}")) == 36
+
+
 def test_a_broken_inaturalist_says_what_is_wrong(tmp_path: Path) -> None:
     root = inaturalist(tmp_path / "inat")
     (root / "train2019.json").write_text("{")

@@ -17,7 +17,8 @@ class CUB(Layout):
 
     @classmethod
     def recognizes(cls, root: Path) -> bool:
-        return all((root / name).is_file() for name in ("images.txt", "train_test_split.txt"))
+        files = ("images.txt", "image_class_labels.txt", "train_test_split.txt")
+        return all((root / name).is_file() for name in files)
 
     def splits(self) -> tuple[str, ...]:
         return ("train", "test")

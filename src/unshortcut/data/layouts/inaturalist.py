@@ -35,7 +35,9 @@ class INaturalist(Layout):
 
     @classmethod
     def recognizes(cls, root: Path) -> bool:
-        return set(_annotations(root)) == {"train", "val"}
+        # `train.json` and `val.json` (2021) may belong to any data set: `inaturalist:FOLDER`.
+        names = _annotations(root).values()
+        return len(names) == 2 and all(re.search(r"\d", name) for name in names)
 
     def splits(self) -> tuple[str, ...]:
         return ("train", "val", "train-published", "val-published")
