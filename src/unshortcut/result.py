@@ -12,8 +12,8 @@ from typing import Any
 from unshortcut.files import write_json
 
 RESULT_FILE = "result.json"
-_ABSOLUTE = re.compile(r"(?<![\w.~:/-])~?/[^\s'\",;:]+")
-"""Absolute paths in a message; in a URL, a colon precedes the slashes."""
+_ABSOLUTE = re.compile(r"(?:(?<![\w.~:/-])|(?<=:)(?!//))~?/[^\s'\",;:]+")
+"""Absolute paths in a message, also after a prefix (`cub:/data`), but not in a URL (`://`)."""
 _PACKAGES = ("torch", "torchvision", "timm", "lightning", "numpy", "opencv-python-headless")
 
 
@@ -42,7 +42,11 @@ def write_result(
 
 def public_name(spec: str) -> str:
     """A data or model spec without the user's private folders."""
-    return Path(spec).name if Path(spec).is_absolute() or spec.startswith(("..", "~")) else spec
+    prefix, colon, path = spec.rpartition(":")  # `imagenet100:/data/imagenet`
+    if Path(spec).is_absolute() or spec.startswith(("..", "~")):
+        return Path(spec).name
+    private = Path(path).is_absolute() or path.startswith(("..", "~"))
+    return f"{prefix}{colon}{Path(path).name}" if private else spec
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -76,7 +76,7 @@ def test_what_cannot_be_probed_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no 'test' or 'val' split"):
         probe(model, tmp_path / "a", "knn")
     save(tmp_path / "b", "test", ("cat", "horse"))
-    with pytest.raises(UsageError, match="other classes than the training data: dog, horse"):
+    with pytest.raises(UsageError, match="other classes than the training data: horse;"):
         probe(model, tmp_path / "a", "knn", tests=[tmp_path / "b"])
     with pytest.raises(UsageError, match="unknown kind of probe 'cnn'; did you mean 'knn'"):
         probe(model, tmp_path / "a", "cnn")

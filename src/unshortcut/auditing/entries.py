@@ -23,6 +23,7 @@ _MISSING: dict[Input, str] = {
     "conflict": "no images with conflicting cues were given (--conflict)",
     "shifts": "no images of other domains were given (--shift)",
     "hierarchy": "no hierarchy of classes was given (--hierarchy)",
+    "corrupted": "no corrupted images were given (--corrupted)",
 }
 
 
@@ -35,6 +36,9 @@ def measure(
             if needed in inputs.errors:
                 return Entry("failed", reason=public_text(inputs.errors[needed]))
             return Entry("not applicable", reason=_MISSING[needed])
+    for used in measurement.uses:
+        if used in inputs.errors:
+            return Entry("failed", reason=public_text(inputs.errors[used]))
     key = _key(measurement, subject, inputs)
     result_type: type[Any] = measurement.result
     known = None if key is None else recall(result_type, key)
@@ -80,6 +84,6 @@ def _key(measurement: Measurement, subject: Subject, inputs: OptionalInputs) -> 
         None if subject.head is None else subject.head.identity,
         subject.data.fingerprint(),
         subject.settings,
-        inputs.fingerprint(measurement.needs),
+        inputs.fingerprint((*measurement.needs, *measurement.uses)),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -16,6 +16,7 @@ from unshortcut.errors import UnshortcutError, UsageError
 from unshortcut.measurements.measurement import Input
 from unshortcut.measuring.subjects.class_files import read_hierarchy
 from unshortcut.measuring.subjects.conflict import Conflict, open_conflict
+from unshortcut.measuring.subjects.corrupted import CorruptedImages, open_corrupted
 from unshortcut.measuring.subjects.images import half_of_each
 from unshortcut.result import public_name
 
@@ -83,6 +84,7 @@ class OptionalInputs:
     conflict: Conflict | None
     shifts: Mapping[str, ImageSource]
     hierarchy: Mapping[str, str] | None
+    corrupted: CorruptedImages | None
     errors: Mapping[Input, str]
     names: Mapping[str, str]  # what the user calls them
 
@@ -98,6 +100,8 @@ class OptionalInputs:
             parts += [f"{name} {one.fingerprint()}" for name, one in self.shifts.items()]
         if "hierarchy" in needed:
             parts.append(repr(sorted((self.hierarchy or {}).items())))
+        if "corrupted" in needed and self.corrupted is not None:
+            parts.append(self.corrupted.fingerprint())
         return " ".join(parts)
 
 
@@ -113,6 +117,7 @@ def open_optional(request: AuditRequest) -> OptionalInputs:
             return None
 
     conflict, hierarchy, shifts = request.conflict, request.hierarchy, request.shifts
+    corrupted = request.corrupted
     shifts = shifts if isinstance(shifts, Mapping) else by_short_name(shifts)
     opened: dict[str, ImageSource] = {}
     for name, spec in shifts.items():
@@ -126,12 +131,14 @@ def open_optional(request: AuditRequest) -> OptionalInputs:
         "conflict": conflict,
         "shift": ", ".join([*opened, *missing]) or None,
         "hierarchy": hierarchy,
+        "corrupted": corrupted,
         "mapping": request.mapping,
     }
     return OptionalInputs(
         None if conflict is None else attempt("conflict", partial(open_conflict, conflict)),
         opened,
         None if hierarchy is None else attempt("hierarchy", partial(read_hierarchy, hierarchy)),
+        None if corrupted is None else attempt("corrupted", partial(open_corrupted, corrupted)),
         errors,
         {key: data_name(value) for key, value in given.items() if value is not None},
     )

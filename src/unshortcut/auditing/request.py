@@ -40,7 +40,10 @@ class AuditRequest:
         conflict: Images with the shape of one class and the texture of another, named
             SHAPE/SHAPE1-TEXTURE2.png, for the shape bias. `shapes@conflict` is built in.
         shifts: Images of the same classes in another domain, such as sketches or cartoons.
-        hierarchy: File with two columns: fine class and coarse class.
+        hierarchy: File with two columns: fine class and coarse class. wordnet is the hierarchy of
+            ImageNet's classes, wordnet:dog,bird has only these coarse classes.
+        corrupted: Folder of ImageNet-C as published (CORRUPTION/SEVERITY/CLASS/IMAGE), for an mCE
+            that can be compared. By default, corruptions are made in memory.
         mapping: File that lists the classes of the models (names, or indices from 0) for each class
             of the images: two columns, or JSON. Not needed for the classes of ImageNet.
         only: Names of the measurements to make, by default all.
@@ -76,6 +79,7 @@ class AuditRequest:
     conflict: Data | None = None
     shifts: Sequence[Data] | Mapping[str, Data] = ()
     hierarchy: str | Path | None = None
+    corrupted: str | Path | None = None
     mapping: str | Path | None = None
     only: Sequence[str] = ()
     baseline: AuditModel | None = None
@@ -150,6 +154,7 @@ OPTIONS = {
     "conflict": Option("DATA"),
     "shifts": Option("DATA", flag="--shift"),
     "hierarchy": Option("FILE"),
+    "corrupted": Option("FOLDER"),
     "mapping": Option("FILE"),
     "only": Option("NAME"),
     "baseline": Option("MODEL"),

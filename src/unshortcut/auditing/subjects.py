@@ -93,6 +93,7 @@ class SubjectFactory:
             self.inputs.conflict,
             self.inputs.shifts,
             self.inputs.hierarchy,
+            self.inputs.corrupted,
             own if fitted else None,
             self.workers,
         )

@@ -1,7 +1,7 @@
 """The images of the data set to copy: a tree of single images, or shards."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.folder import FolderSource, image_paths, open_folder
 from unshortcut.data.named import NAMES, named_splits
 from unshortcut.data.naming import Data
-from unshortcut.data.open import DataSpec, open_data
+from unshortcut.data.open import DataSpec, open_data, prefixed, splits
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern
 from unshortcut.data.source import ImageSource, Joined
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tar, open_tree
@@ -103,6 +103,9 @@ def open_inputs(data: Data) -> Tree | Shards:
     spec = DataSpec.parse(data)
     if spec.where in NAMES:
         return Tree(str(spec), *_named(spec))
+    prefix, rest = prefixed(spec.where)
+    if prefix is not None:
+        return Tree(str(DataSpec(f"{prefix}:{Path(rest).name}", spec.split)), *_parts(spec))
     # Workers on a cluster have other working directories.
     path = Path(spec.where).expanduser().absolute()
     name = str(DataSpec(path.resolve().name, spec.split))
@@ -121,6 +124,14 @@ def _named(spec: DataSpec) -> list[ImageSource]:
     # STL-10's train+unlabeled would repeat train and unlabeled.
     every = [split for split in named_splits(spec.where) if "+" not in split]
     return [open_data(spec.where, split=split) for split in ([spec.split] if spec.split else every)]
+
+
+def _parts(spec: DataSpec) -> list[ImageSource]:
+    """Every split of a spec with a prefix, unless it names one."""
+    prefix, rest = prefixed(spec.where)
+    where = f"{prefix}:{Path(rest).expanduser().absolute()}"
+    every: Sequence[str | None] = [spec.split] if spec.split else splits(where) or [None]
+    return [open_data(where, split=split) for split in every]
 
 
 def _folder(path: Path, split: str | None) -> FolderSource:

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from unshortcut.data import tree
+from unshortcut.data.class_lists import CLASS_LISTS, class_list, wordnet_ids
 from unshortcut.data.folder import image_paths, open_folder
+from unshortcut.data.layout import Layout, layouts, recognized
 from unshortcut.data.named import NAMES, named_splits, open_named
+from unshortcut.data.relabeled import with_classes
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards
 from unshortcut.data.source import ImageSource
 from unshortcut.data.tarfile_source import image_members, is_tar, open_tar
@@ -44,8 +47,9 @@ def open_data(
     """Open a data set.
 
     Args:
-        spec: a folder, a tar file, `path/{000..127}.tar`, or a name, with or without `@split`; a
-            source is returned as it is.
+        spec: a folder, a tar file, `path/{000..127}.tar`, or a name, with or without `@split`;
+            `LAYOUT:FOLDER` for a published data set, or `imagenet100:DATA` for the classes of a
+            list; a source is returned as it is.
         split: the split, if the spec does not name one. By default `train` if there is such a
             split, otherwise all images.
         options: `size`, `count`, `seed` and `label` of `shapes`; other data have no options.
@@ -64,11 +68,16 @@ def open_data(
         return open_named(parsed.where, split, options)
     if options:
         raise UsageError(f"{parsed.where} takes no options, but got {', '.join(options)}")
+    name, rest = prefixed(parsed.where)
+    if name is not None:
+        in_list = name in CLASS_LISTS
+        return _of_list(name, rest, split) if in_list else _layout(name, rest).open(split)
     if is_shard_pattern(parsed.where):
         return _open_shards(expand(parsed.where), split, parsed.where)
     path = _existing(parsed.where)
     if path.is_dir():
-        return open_folder(path, split)
+        layout = recognized(path)
+        return open_folder(path, split) if layout is None else layout.open(split)
     if holds_samples(path):
         return _open_shards([path], split, parsed.where)
     return open_tar(path, split)
@@ -83,12 +92,45 @@ def splits(spec: str | Path | ImageSource) -> tuple[str, ...]:
         return ()
     if parsed.where in NAMES:
         return named_splits(parsed.where)
+    name, rest = prefixed(parsed.where)
+    if name is not None:
+        return splits(rest) if name in CLASS_LISTS else _layout(name, rest).splits()
     if is_shard_pattern(parsed.where):
         return ()
     path = _existing(parsed.where)
     if path.is_dir():
+        layout = recognized(path)
+        if layout is not None:
+            return layout.splits()
         return tree.split_names(image_paths(path))
     return tree.split_names([member.name for member in image_members(path)])
+
+
+def prefixed(where: str) -> tuple[str | None, str]:
+    """The list of classes or the layout that a spec starts with, if any, and the rest of it."""
+    name, colon, rest = where.partition(":")
+    if colon and rest and (name in CLASS_LISTS or name in layouts()):
+        return name, rest
+    return None, where
+
+
+def _of_list(name: str, where: str, split: str | None) -> ImageSource:
+    """The images of the classes of a list."""
+    source, wanted = open_data(where, split=split), set(class_list(name))
+    chosen = [one for one in source.classes or () if wanted.intersection(wordnet_ids(one))]
+    if source.classes and not chosen:
+        raise UsageError(
+            f"none of the {len(source.classes)} classes of '{where}' is in the list {name}, whose "
+            f"classes are WordNet ids such as {min(wanted)}; '{source.classes[0]}' is not"
+        )
+    return with_classes(source, chosen, where)
+
+
+def _layout(name: str, where: str) -> Layout:
+    path = _existing(where)
+    if not path.is_dir():
+        raise UsageError(f"{name}: needs a folder, and {where} is a file")
+    return layouts()[name](path)
 
 
 def _open_shards(paths: list[Path], split: str | None, where: str) -> ImageSource:
@@ -111,8 +153,11 @@ def _existing(where: str) -> Path:
     if _IMAGENET.fullmatch(where):
         raise UsageError(
             f"'{where}' cannot be downloaded, because ImageNet is available on request only; "
-            "give --data the folder with its train/ and val/"
+            "give --data the folder with its train/ and val/ (for ImageNet-100, "
+            "imagenet100:FOLDER takes its classes from there)"
         )
+    if re.fullmatch(r"[\w-]+:.+", where):
+        raise unknown("prefix", where.partition(":")[0], (*CLASS_LISTS, *layouts()))
     if "/" in where or where.startswith((".", "~")) or path.suffix:
         raise UsageError(f"no such folder or tar file: {where}")
     names = unknown("data set", where, NAMES)

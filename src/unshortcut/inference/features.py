@@ -39,6 +39,8 @@ class Features:
     identities: tuple[str, ...] | None = None
     """Names of the images, such as their paths in the data set; given by `embed`."""
     unreadable: tuple[Failure, ...] = ()  # images that were left out, with the reasons
+    among: NDArray[np.int64] | None = None
+    """Labels of the classes of a test set that has fewer of them than the training data."""
 
     def required_labels(self) -> NDArray[np.int64]:
         """The labels, or a `UsageError`."""

@@ -49,10 +49,6 @@ SHOWN = 3
 """Severity of the pictures."""
 NOTABLE = 0.05
 """Smallest drop that the verdict mentions."""
-OWN_TEXTURES = (
-    "snow and frost use generated textures, so an mCE that includes them cannot be compared with "
-    "published ones"
-)
 
 Results = Mapping[str, CorruptionsResult]
 
@@ -69,11 +65,13 @@ class Corruptions(Measurement[CorruptionsResult]):
         "the five severities is divided by that of a reference (the published one of AlexNet, or "
         "that of a baseline model) for each corruption, and averaged over the 15; 100 % means as "
         "many errors as the reference. The relative mCE does the same with the error that a "
-        "corruption adds to the error on clean images. Corruptions are made in memory with a fixed "
-        "seed; the published images were saved as JPEG files, which can change accuracies by some "
-        "points. Snow and frost use generated textures instead of the original ones."
+        "corruption adds to the error on clean images. Corrupted images are read from published "
+        "files if they are given, and otherwise made in memory with a fixed seed. The published "
+        "images were saved as JPEG files, which can change accuracies by some points; in memory, "
+        "snow and frost use generated textures instead of the original ones."
     )
     order = 50
+    uses = ("corrupted",)
     gives = (
         "corruption_accuracy",
         "corruption_accuracy_severe",
@@ -86,22 +84,26 @@ class Corruptions(Measurement[CorruptionsResult]):
     result = CorruptionsResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> CorruptionsResult:
-        images, settings = subject.labeled(MAX_IMAGES), subject.settings
-        if images.view.size < SMALLEST:
+        images, settings, files = subject.labeled(MAX_IMAGES), subject.settings, subject.corrupted
+        if files is None and images.view.size < SMALLEST:
             raise NotApplicable(
                 f"corruptions need images of at least {SMALLEST} px; the model uses "
                 f"{images.view.size} px"
             )
         labels, total = images.required_labels(), 1 + len(NAMES) * len(LEVELS)
 
-        def right(number: int, transform: Transform | None = None) -> Right:
+        def right(number: int, shown: Prepared, transform: Transform | None = None) -> Right:
             progress = part_of(on_progress, number, total)
-            return subject.probabilities(images, transform, progress).argmax(axis=1) == labels
+            return subject.probabilities(shown, transform, progress).argmax(axis=1) == labels
 
-        clean = right(0)
+        def corrupted_right(number: int, name: str, level: int) -> Right:
+            if files is None:
+                return right(number, images, _transform(images, settings, name, level))
+            return right(number, files.of(images, name, level))
+
+        clean = right(0, images)
         cases = [(name, level) for name in NAMES for level in LEVELS]
-        transforms = [_transform(images, settings, *case) for case in cases]
-        decided = np.stack([right(number, one) for number, one in enumerate(transforms, start=1)])
+        decided = np.stack([corrupted_right(at, *case) for at, case in enumerate(cases, start=1)])
         by_name = decided.reshape(len(NAMES), len(LEVELS), -1)
         corrupted = dict(zip(NAMES, by_name, strict=True))
         conditions = Conditions(
@@ -111,12 +113,16 @@ class Corruptions(Measurement[CorruptionsResult]):
             size=images.view.size,
             num_classes=len(images.classes),
             imagenet=set(images.classes) == set(ImageNetInfo("imagenet-1k").label_names()),
-            severities=settings.severities,
+            severities=settings.severities if files is None else "imagenet",
+            published=files is not None,
         )
         pixels = images.pixels(0)
         shown = [picture(pixels, images.identity(0))]
         for name in NAMES:
-            changed = _transform(images, settings, name, SHOWN)(pixels, 0)
+            if files is None:
+                changed = _transform(images, settings, name, SHOWN)(pixels, 0)
+            else:
+                changed = files.of(images.take([0]), name, SHOWN).pixels(0)
             shown.append(picture(changed, readable(name)))
         return corruptions_result(conditions, clean, corrupted, shown, settings.seed)
 
@@ -124,7 +130,7 @@ class Corruptions(Measurement[CorruptionsResult]):
         reference, unlike = "AlexNet", result.conditions.unlike_alexnet
         if baseline is not None:
             reference, unlike = "the baseline", baseline.without_errors()
-        fifteen = "; ".join(part for part in (OWN_TEXTURES, unlike) if part)
+        fifteen = "; ".join(part for part in (result.conditions.own_textures, unlike) if part)
         severe = f"Accuracy under corruptions of severity {SEVERE} and above"
         accuracies = {
             "corruption_accuracy": ("Accuracy under corruptions", result.corrupted),
@@ -198,17 +204,25 @@ def _notes(results: Sequence[CorruptionsResult], baseline: CorruptionsResult | N
     low, high = wilson(first.num_images / 2, first.num_images)
     notes = [
         Note(
-            f"{first.num_images} of {first.total} images at {first.size} px, with the severities "
-            f"of {'ImageNet-C' if first.severities == 'imagenet' else 'CIFAR-10-C'}. The accuracy "
-            "for one corruption at one severity has a margin of error of about "
+            f"{first.num_images} of {first.total} images at {first.size} px, {_origin(first)}. The "
+            "accuracy for one corruption at one severity has a margin of error of about "
             f"{50 * (high - low):.0f} points."
         ),
-        Note(f"{OWN_TEXTURES[0].upper()}{OWN_TEXTURES[1:]}; the mCE over the 13 others can."),
     ]
+    if first.own_textures:
+        text = f"{first.own_textures[0].upper()}{first.own_textures[1:]}"
+        notes.append(Note(f"{text}; the mCE over the 13 others can."))
     reasons = [reason for one in results if (reason := one.conditions.unlike_alexnet)]
     if baseline is None and reasons:
         notes.append(Note(f"{reasons[0]}. A baseline model is a better reference.", True))
     return notes
+
+
+def _origin(conditions: Conditions) -> str:
+    if conditions.published:
+        return "whose corrupted versions were read from the published files"
+    severities = "ImageNet-C" if conditions.severities == "imagenet" else "CIFAR-10-C"
+    return f"corrupted in memory with the severities of {severities}"
 
 
 def _by_severity(results: Results) -> Plot:

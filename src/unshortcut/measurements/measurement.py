@@ -87,6 +87,8 @@ class Measurement(ABC, Generic[R]):
     """Position on the page: lower numbers come first."""
     needs: ClassVar[tuple[Input, ...]] = ()
     """Inputs without which it does not apply."""
+    uses: ClassVar[tuple[Input, ...]] = ()
+    """Inputs that change its result if they are given; it does without them."""
     version: ClassVar[int] = 1
     """To be increased when the same inputs would give another result."""
     gives: ClassVar[tuple[str, ...]]

@@ -15,15 +15,19 @@ from unshortcut.imaging.corruptions import APPROXIMATE, CORRUPTIONS, GROUPS
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.settings import Severities
+from unshortcut.measuring.subjects.corrupted import LEVELS
 
 NAMES = tuple(CORRUPTIONS)
 COMPARABLE = tuple(name for name in NAMES if name not in APPROXIMATE)
 """Corruptions made as in ImageNet-C, whose metrics can be compared with published ones."""
-LEVELS = (1, 2, 3, 4, 5)
 SEVERE = 3
 """Lowest severity that counts as severe."""
 ALEXNET_SIDE = 224
 """Side of the images on which AlexNet's errors were measured."""
+OWN_TEXTURES = (
+    "snow and frost use generated textures, so an mCE that includes them cannot be compared with "
+    "published ones"
+)
 
 Right = NDArray[np.bool_]
 Errors = NDArray[np.float64]
@@ -67,6 +71,13 @@ class Conditions:
     imagenet: bool
     """Whether the classes are the thousand of ImageNet."""
     severities: Severities
+    published: bool = False
+    """Whether the corrupted images were read from disk, and not made in memory."""
+
+    @property
+    def own_textures(self) -> str:
+        """Why an mCE over all corruptions cannot be compared; empty if it can."""
+        return "" if self.published else OWN_TEXTURES
 
     @property
     def unlike_alexnet(self) -> str:

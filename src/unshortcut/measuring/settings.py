@@ -5,7 +5,7 @@ from typing import Literal
 
 from unshortcut.measuring.subjects.class_names import Aggregate
 
-Input = Literal["conflict", "shifts", "hierarchy"]
+Input = Literal["conflict", "shifts", "hierarchy", "corrupted"]
 """Optional inputs of an audit besides models and data."""
 Severities = Literal["imagenet", "cifar"]
 

@@ -4,13 +4,14 @@ As in the published evaluation of ImageNet-R (hendrycks/imagenet-r), the model d
 shared classes alone in both domains, so that the two accuracies are comparable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.data.relabeled import Relabeled
 from unshortcut.data.source import ImageSource
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate, difference
@@ -105,9 +106,10 @@ def measure_shift(
         raise NotApplicable("it has no labels; put the images into class folders")
     present, alone = _present(source), "the data has no labels"
     shared: dict[str, str] = {}
+    merged: dict[str, str] = {}
     if subject.data.labels is not None:
         with suppress(NotApplicable):
-            shared = _shared_classes(subject, source)
+            shared, merged = _shared_classes(subject, source)
         alone = "" if len(shared) >= 2 else "it shares fewer than two classes with the data"
     if alone:
         subject = subject.deciding(present)
@@ -116,24 +118,29 @@ def measure_shift(
     most = min(MAX_IMAGES, subject.settings.max_images)
     images = subject.prepare(source, most, classes=tuple(shared.values()))
     probabilities = subject.probabilities(images, None, on_progress, selection=outputs)
-    inside: Sequence[Count | None] = _inside(subject, outputs) if not alone else [None] * len(names)
+    inside: Sequence[Count | None] = [None] * len(names)
+    if not alone:
+        inside = _inside(subject, outputs, merged)
     shifted = _counts(probabilities, images)
     decided, labels = probabilities.argmax(axis=1), images.required_labels()
+    used = {*names, *merged}
     mistaken = [_mistaken(decided[labels == at], at, names) for at in range(len(names))]
     return Shift(
         name,
         alone=alone,
         classes=tuple(map(ClassShift, names, inside, shifted, mistaken)),
         unmatched=tuple(one for one in present if one not in shared.values()),
-        absent=() if alone else tuple(one for one in subject.classes if one not in names),
+        absent=() if alone else tuple(one for one in subject.classes if one not in used),
         examples=_examples(images, probabilities, names, subject.settings.seed),
     )
 
 
-def _shared_classes(subject: Subject, source: ImageSource) -> dict[str, str]:
+def _shared_classes(subject: Subject, source: ImageSource) -> tuple[dict[str, str], dict[str, str]]:
     """The classes that a shift shares with the data, i.e. those with the same outputs.
 
-    Their names in the shift by those in the data. Raises `NotApplicable` if the model knows fewer
+    Their names in the shift by those in the data. A class of the shift that is several classes of
+    the data together, as some of ObjectNet are, has the name of the shift; the second mapping
+    gives it for each of these classes of the data. Raises `NotApplicable` if the model knows fewer
     than two classes of either.
     """
     mine = subject.decisions.over(_present(subject.data))
@@ -145,12 +152,26 @@ def _shared_classes(subject: Subject, source: ImageSource) -> dict[str, str]:
         if same:
             shared[name] = name if name in same else same[0]
             del left[shared[name]]
-    return shared
+    merged: dict[str, str] = {}
+    alone = {
+        one[0]: name for name, one in zip(mine.names, mine.members, strict=True) if len(one) == 1
+    }
+    for one, members in left.items():
+        parts = [alone[output] for output in members if output in alone]
+        if len(members) > 1 and len(parts) == len(members) and not shared.keys() & {*parts}:
+            shared[one] = one
+            merged |= dict.fromkeys(parts, one)
+    return shared, merged
 
 
-def _inside(subject: Subject, outputs: ClassOutputs) -> list[Count]:
-    """The counts on the data for each class."""
-    if outputs.names == subject.classes:
+def _inside(subject: Subject, outputs: ClassOutputs, merged: Mapping[str, str]) -> list[Count]:
+    """The counts on the data for each class; `merged` classes of the data count as one."""
+    if merged:
+        at = {name: number for number, name in enumerate(outputs.names)}
+        numbers = [at.get(merged.get(name, name), -1) for name in subject.data.classes or ()]
+        source = Relabeled(subject.data, outputs.names, numbers)
+        images = subject.prepare(source, subject.settings.max_images, classes=outputs.names)
+    elif outputs.names == subject.classes:
         images = subject.labeled()
     else:
         images = subject.prepare(subject.data, subject.settings.max_images, classes=outputs.names)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from unshortcut.data.source import ImageSource
 from unshortcut.inference.features import Features
 from unshortcut.parts import PartOf
+from unshortcut.probes.class_subset import marked
 
 Extract = Callable[[ImageSource, str], Features]
 """Maps a source, and its name for the progress bar, to features."""
@@ -56,7 +57,7 @@ class Probe(ABC):
 
     name: ClassVar[str]
     needs_labels: ClassVar[bool] = True
-    """Whether all data must be labeled, with the same classes for training and testing."""
+    """Whether all data must be labeled; test sets may have fewer classes than the training data."""
 
     @abstractmethod
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
@@ -66,7 +67,9 @@ class Probe(ABC):
         self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
     ) -> ProbeResult:
         """Run the probe on images; `extract(source, name)` computes the features of a source."""
-        features = {name: extract(source, name) for name, source in tests.items()}
+        features = {
+            name: marked(extract(source, name), source, train) for name, source in tests.items()
+        }
         return self.run(extract(train, "train"), features)
 
 

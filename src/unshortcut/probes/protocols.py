@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from timm.optim import Lars
 from torch import nn
 from torch.nn import functional as F
 
 from unshortcut.errors import unknown
+from unshortcut.probes.class_subset import among_name, masked
 from unshortcut.probes.matrices import Labeled, accuracy, checked
 from unshortcut.randomness import torch_generator
 
@@ -81,12 +84,14 @@ def run_protocol(
     *,
     seed: int = 0,
     classes: int | None = None,
+    among: Mapping[str, NDArray[np.int64]] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, float]:
     """Train a classifier and return its accuracy (0 to 1) on every test set after the last epoch.
 
     Training features are (N, D), or (N, V, D) for V augmented copies of each image. If the batch is
     larger than the training set, the whole set is one batch, with the same learning rate.
+    Test sets in `among` have a second accuracy, over these classes only (see `class_subset`).
     `on_progress(done, epochs)` is called after each epoch.
     """
     features, labels = checked(train, "train", classes, copies=True)
@@ -116,10 +121,14 @@ def run_protocol(
 
     head.eval()
     with torch.inference_mode():
-        return {
-            name: accuracy(head(rows.float()).argmax(1), truth)
-            for name, (rows, truth) in held.items()
-        }
+        scores = {}
+        for name, (rows, truth) in held.items():
+            logits = head(rows.float())
+            scores[name] = accuracy(logits.argmax(1), truth)
+            if among and name in among:
+                decided = masked(logits, among[name]).argmax(1)
+                scores[among_name(name, among[name])] = accuracy(decided, truth)
+    return scores
 
 
 def _head(protocol: Protocol, dimensions: int, classes: int, seed: int) -> nn.Sequential:

@@ -41,3 +41,11 @@ def test_a_list_of_classes_has_one_name_per_line(tmp_path: Path) -> None:
     path = tmp_path / "classes.txt"
     path.write_text("cat\n\n  wild dog \n", encoding="utf-8")
     assert read_class_names(path) == ("cat", "wild dog")
+
+
+def test_wordnet_is_a_hierarchy_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert read_hierarchy("wordnet:dog, bird")["n02088364"] == "dog"
+    assert len(read_hierarchy("wordnet")) == 1000
+    (tmp_path / "wordnet").write_text("beagle,dog\n")
+    assert read_hierarchy("wordnet") == {"beagle": "dog"}  # a file of that name is a file

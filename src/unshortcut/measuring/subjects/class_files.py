@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+from unshortcut.data.wordnet import coarse_classes
 from unshortcut.errors import UsageError
 
 
@@ -24,7 +25,14 @@ def read_mapping(path: str | Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_hierarchy(path: str | Path) -> dict[str, str]:
-    """Coarse class by fine class: a file with two columns (CSV or TSV), one line per fine class."""
+    """Coarse class by fine class: a file with two columns (CSV or TSV), one line per fine class.
+
+    `wordnet` is WordNet's hierarchy of the classes of ImageNet, and `wordnet:dog,bird` has only
+    these coarse classes.
+    """
+    name, colon, classes = str(path).partition(":")
+    if name == "wordnet" and (colon or not Path(name).exists()):
+        return coarse_classes([one.strip() for one in classes.split(",") if one.strip()])
     path = Path(path)
     found: dict[str, str] = {}
     for fine, coarse in _two_columns(_read(path, "hierarchy"), path):

@@ -15,6 +15,7 @@ import numpy as np
 import timm.data
 from numpy.typing import NDArray
 
+from unshortcut.data.class_lists import wordnet_ids
 from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.wording import some
@@ -91,7 +92,8 @@ def outputs_for(
     """Find the outputs of each class by the mapping, by name, or by what ImageNet calls them.
 
     Outputs that are classes of ImageNet, all of them or some (ImageNet-100), are also found by the
-    WordNet id and the other names of their class, and by its category among the 16.
+    WordNet id and the other names of their class, and by its category among the 16. A class with
+    several WordNet ids in its name has the outputs of all of them.
     `NotApplicable` is raised if fewer than two classes have an output.
 
     Args:
@@ -178,7 +180,10 @@ class _Outputs:
         similar = self.similar.get(_plain(name), ())
         if len(similar) == 1:
             return similar
-        wanted = set(categories().get(_plain(name)) or (_imagenet_index(name),)) - {None}
+        # A class of several ImageNet classes, as of ObjectNet, has their ids in its name.
+        ids = wordnet_ids(name) or (name,)
+        found = [_imagenet_index(one) for one in ids]
+        wanted = set(categories().get(_plain(name)) or found) - {None}
         return tuple(index for index, number in enumerate(self.imagenet) if number in wanted)
 
     def _index(self, entry: str) -> int | None:

@@ -14,6 +14,7 @@ from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, Outputs, join, run
 from unshortcut.measuring.subjects.conflict import Conflict
+from unshortcut.measuring.subjects.corrupted import CorruptedImages
 from unshortcut.measuring.subjects.images import Pixels, Prepared, Transform
 from unshortcut.models.load import LoadedModel
 from unshortcut.progress import OnProgress
@@ -34,6 +35,8 @@ class Subject:
     conflict: Conflict | None = None
     shifts: Mapping[str, ImageSource] = field(default_factory=dict)
     hierarchy: Mapping[str, str] | None = None  # fine class to coarse class
+    corrupted: CorruptedImages | None = None
+    """Corrupted versions of the data on disk; None to make them in memory."""
     head: Classifier | None = None
     """The head of the model, if a fitted classifier is used for the data instead of it."""
     workers: int | None = None

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from unshortcut.inference.features import Features
 from unshortcut.probes.base import Probe, ProbeResult, Score
+from unshortcut.probes.class_subset import among_name
 from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_accuracy
 
 
@@ -32,4 +35,9 @@ class KNNProbe(Probe):
             tested = test.values, test.required_labels()
             accuracy = knn_accuracy(*fitted, *tested, k=(k,), temperature=self.temperature)
             scores[name] = Score(100 * accuracy[k])
+            if test.among is not None:  # the nearest among the training images of its classes
+                own = np.isin(fitted[1], test.among)
+                near = fitted[0][own], fitted[1][own]
+                accuracy = knn_accuracy(*near, *tested, k=(k,), temperature=self.temperature)
+                scores[among_name(name, test.among)] = Score(100 * accuracy[k])
         return ProbeResult(self.name, scores, {"k": k})

@@ -1,0 +1,1 @@
+"""Layouts of published data sets, one file each; a file in this folder is found by itself."""
