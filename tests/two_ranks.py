@@ -1,5 +1,6 @@
 """Two ranks must equal one: `assert_two_ranks_equal_one(settings)` for any method."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -48,11 +49,16 @@ def run_steps(
     settings: MethodSettings,
     batch: int,
     encoder: type[Encoder] = PlainEncoder,
+    convert: Callable[[Method], None] = lambda method: None,
 ) -> Trace:
-    """A few plain gradient steps in float64, gradients averaged over ranks as DDP does."""
+    """A few plain gradient steps in float64, gradients averaged over ranks as DDP does.
+
+    `convert` changes the method before its first step.
+    """
     torch.manual_seed(0)
     training = TrainingContext(num_images=IMAGES, num_classes=CLASSES)
     method: Method = settings.build(encoder(), training).double()
+    convert(method)
     names = tuple(settings.view_transforms())
     losses, gradients = [], []
     for step in range(STEPS):
