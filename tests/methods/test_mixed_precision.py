@@ -58,7 +58,7 @@ def test_a_step_in_half_precision_is_close_to_one_in_single_precision(case: str)
 
 
 class Gpu(TorchFunctionMode):
-    """What fake tensors do not know: generators have devices, and how many values a mask selects."""
+    """What fake tensors do not know: devices of generators, and how many values a mask selects."""
 
     def __init__(self, copies: int) -> None:
         super().__init__()
