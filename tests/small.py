@@ -1,4 +1,4 @@
-"""Small stand-ins for tests: an encoder without batch norm, views, a quick recipe."""
+"""Small stand-ins for tests: encoders without and with batch norm, views, a quick recipe."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,6 +37,23 @@ class PlainEncoder(Encoder):
         self.dim = 6
         self.model = nn.Sequential(
             nn.Flatten(), nn.Linear(3 * 4 * 4, 12), nn.Tanh(), nn.Linear(12, self.dim)
+        )
+
+
+class NormedEncoder(Encoder):
+    """A convolution with batch norm, for images of any size."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.settings = EncoderSettings()
+        self.dim = 6
+        self.model = nn.Sequential(
+            nn.Conv2d(3, 6, 3, padding=1),
+            nn.BatchNorm2d(6),
+            nn.Tanh(),
+            nn.AdaptiveAvgPool2d(2),
+            nn.Flatten(),
+            nn.Linear(24, self.dim),
         )
 
 

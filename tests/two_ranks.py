@@ -1,16 +1,16 @@
 """Two ranks must equal one: `assert_two_ranks_equal_one(settings)` for any method."""
 
-import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
+from tests.ranks import on_ranks
 from tests.small import PlainEncoder, part_of, random_views
 from unshortcut.methods.method import Batch, Method, MethodSettings, TrainingContext
+from unshortcut.models.encoder import Encoder
 
 STEPS, LR = 3, 0.5
 IMAGES, CLASSES = 20, 3
@@ -30,15 +30,8 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
 
     Buffers (queues and their pointers) must be identical on both ranks.
     """
-    alone = run_steps(settings, batch, rank=0, world=1)
-    with tempfile.TemporaryDirectory() as folder:
-        # A fork server imports torch once for all cases (conftest.py), a spawn for each.
-        mp.start_processes(
-            _work, args=(settings, batch, folder), nprocs=2, start_method="forkserver"
-        )
-        first, second = (
-            torch.load(Path(folder) / f"{rank}.pt", weights_only=False) for rank in (0, 1)
-        )
+    alone = run_steps(0, 1, settings, batch)
+    first, second = on_ranks(2, run_steps, settings, batch)
     for step in range(STEPS):
         joined = (first.losses[step] + second.losses[step]) / 2
         torch.testing.assert_close(joined, alone.losses[step], rtol=0, atol=1e-6)
@@ -50,11 +43,22 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
         torch.testing.assert_close(first.buffers[name], buffer, rtol=0, atol=1e-6)
 
 
-def run_steps(settings: MethodSettings, batch: int, rank: int, world: int) -> Trace:
-    """A few plain gradient steps in float64, gradients averaged over ranks as DDP does."""
+def run_steps(
+    rank: int,
+    world: int,
+    settings: MethodSettings,
+    batch: int,
+    encoder: type[Encoder] = PlainEncoder,
+    convert: Callable[[Method], None] = lambda method: None,
+) -> Trace:
+    """A few plain gradient steps in float64, gradients averaged over ranks as DDP does.
+
+    `convert` changes the method before its first step.
+    """
     torch.manual_seed(0)
     training = TrainingContext(num_images=IMAGES, num_classes=CLASSES)
-    method: Method = settings.build(PlainEncoder(), training).double()
+    method: Method = settings.build(encoder(), training).double()
+    convert(method)
     names = tuple(settings.view_transforms())
     losses, gradients = [], []
     for step in range(STEPS):
@@ -83,10 +87,3 @@ def _names(batch: int, step: int) -> tuple[Tensor, Tensor]:
     """Which images a batch holds, and their classes."""
     index = torch.randperm(IMAGES, generator=torch.Generator().manual_seed(step))[:batch]
     return index, index % CLASSES
-
-
-def _work(rank: int, settings: MethodSettings, batch: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
-    torch.save(run_steps(settings, batch, rank, world=2), Path(folder) / f"{rank}.pt")
-    dist.destroy_process_group()

@@ -23,7 +23,10 @@ def rank() -> int:
 
 
 def gather(x: Tensor) -> Tensor:
-    """Gather (N, ...) from each of W ranks into (W·N, ...) on all of them, ordered by rank."""
+    """Gather (N, ...) from each of W ranks into (W·N, ...) on all of them, ordered by rank.
+
+    N is the same on all ranks, as `EpochSampler` makes it; otherwise NCCL would wait forever.
+    """
     if world_size() == 1:
         return x
     gathered: Tensor = _Gather.apply(x)

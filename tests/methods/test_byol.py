@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.byol import BYOL, BYOLSettings
-from unshortcut.methods.method import Batch
+from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.optimization import OptimizerSettings, build_optimizer
 from unshortcut.negatives.patch import PatchSettings
 
@@ -110,4 +110,4 @@ def test_lars_leaves_biases_and_norms_to_plain_momentum() -> None:
 def test_alpha_before_an_exponential_is_refused_before_a_run() -> None:
     settings = BYOLSettings(negatives=(PatchSettings(placement="outside"),))
     with pytest.raises(UsageError, match="placement"):
-        settings.check(num_images=8, sync_batch_norm=False)
+        settings.check(DeviceBatch(8))

@@ -12,7 +12,7 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.insdis import InsDis, InsDisSettings
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.negatives.patch import PatchSettings
 
@@ -102,9 +102,9 @@ def test_batch_norm_in_the_head_leaves_nothing_that_all_images_share() -> None:
 
 
 def test_the_bank_suffices_as_a_source_and_patches_may_be_absent() -> None:
-    InsDisSettings().check(8, False)
+    InsDisSettings().check(DeviceBatch(8))
     absent = InsDisSettings(negatives=(PatchSettings(alpha=0.0),))
-    absent.check(8, False)
+    absent.check(DeviceBatch(8))
     assert list(absent.view_transforms()) == ["query"]
 
 

@@ -13,7 +13,7 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import TINY, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.looc import LooC, LooCSettings
-from unshortcut.methods.method import Batch
+from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.models.encoder import create_encoder
 from unshortcut.negatives.batch import BatchSettings
@@ -251,7 +251,7 @@ def test_a_wrong_recipe_is_refused(changes: str, message: str) -> None:
 
 def test_the_invariant_space_needs_negatives_too() -> None:
     with pytest.raises(UsageError, match="'invariant' has no negatives"):
-        settings(OtherKeysSettings()).check(32, False)
+        settings(OtherKeysSettings()).check(DeviceBatch(32))
 
 
 def test_a_recipe_that_names_spaces_wants_no_others() -> None:
@@ -271,7 +271,7 @@ def test_branches_must_be_as_many_as_spaces() -> None:
 def test_other_keys_are_for_methods_with_spaces() -> None:
     moco = MoCoSettings(negatives=(QueueSettings(8), OtherKeysSettings()))
     with pytest.raises(UsageError, match=r"other_keys.*several spaces"):
-        moco.check(32, False)
+        moco.check(DeviceBatch(32))
 
 
 def test_the_key_of_moco_can_share_draws_with_the_query() -> None:

@@ -1,6 +1,8 @@
 """MoCo against a direct transcription of its step, and which parameters saw which view."""
 
 import copy
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +11,7 @@ from torch.nn import functional as F
 
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch
+from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.negatives.queue import QueueSettings
 
@@ -124,13 +126,40 @@ def test_the_key_network_moves_once_an_optimizer_step(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("images", "sync", "message"),
-    [(13, False, "must divide the batch"), (4, False, "two or more"), (16, True, "would undo")],
+    ("batch", "message"),
+    [
+        (DeviceBatch(13), "4 does not fit 1 device and 13 images .* nearest: 1$"),
+        (DeviceBatch(4), "4 does not fit 1 device and 4 images .* nearest: 2$"),
+        (DeviceBatch(32, 3), "4 does not fit 3 devices and 96 images .* nearest: 3 or 6$"),
+        (DeviceBatch(3, 4), None),
+        (DeviceBatch(1, 8), "nearest: 1$"),
+        (DeviceBatch(16, 8), "nearest: 8$"),
+        (DeviceBatch(16, sync_batch_norm=True), "would undo"),
+        (DeviceBatch(16), None),
+        (DeviceBatch(8, 2), None),
+    ],
 )
-def test_what_batch_norm_groups_cannot_do_is_refused(images: int, sync: bool, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        SETTINGS.check(images, sync)
-    SETTINGS.check(16, False)
+def test_batch_norm_groups_must_fit_the_devices(batch: DeviceBatch, message: str | None) -> None:
+    with pytest.raises(UsageError, match=message) if message else nullcontext():
+        SETTINGS.check(batch)
+    replace(SETTINGS, batch_norm_groups=1).check(batch)
+
+
+@pytest.mark.parametrize(
+    ("groups", "batch", "images"),
+    [
+        (8, DeviceBatch(128), None),
+        (8, DeviceBatch(16, 8), None),
+        (8, DeviceBatch(15, 8), 15),
+        (8, DeviceBatch(8, 8), 8),
+        (16, DeviceBatch(64, 2), 8),
+        (1, DeviceBatch(8, 8), 8),
+        (1, DeviceBatch(8, 8, sync_batch_norm=True), None),
+    ],
+)
+def test_small_groups_are_warned_of(groups: int, batch: DeviceBatch, images: int | None) -> None:
+    found = replace(SETTINGS, batch_norm_groups=groups).warnings(batch)
+    assert [f"only {images} images" in warning for warning in found] == [True] * bool(images)
 
 
 def test_two_queues_do_not_begin_alike() -> None:

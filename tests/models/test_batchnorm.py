@@ -1,5 +1,6 @@
 """Batch norm does not leak: no image influences both a query and its key through statistics."""
 
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 
 import pytest
@@ -7,8 +8,15 @@ import timm
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
-from unshortcut.models.batchnorm import KeyShuffle, shuffle_order, split_batch_norm
+from unshortcut.models import batchnorm
+from unshortcut.models.batchnorm import (
+    KeyShuffle,
+    running_statistics_kept,
+    shuffle_order,
+    split_batch_norm,
+)
 from unshortcut.models.encoder import Encoder, EncoderSettings
 
 
@@ -102,3 +110,55 @@ def test_a_fused_activation_is_kept() -> None:
     x = torch.randn(4, 3, 32, 32)
     before = encoder.eval()(x)
     torch.testing.assert_close(split_batch_norm(encoder, 2).eval()(x), before)
+
+
+@pytest.mark.parametrize("world", [1, 2, 4])
+def test_the_order_of_keys_does_not_depend_on_how_many_ranks_share_the_groups(
+    world: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batchnorm, "world_size", lambda: world)
+
+    def order(groups: int) -> list[int]:
+        generator = torch.Generator().manual_seed(0)
+        return KeyShuffle(32 // world, groups, generator).order.tolist()
+
+    def expected(groups: int) -> list[int]:
+        return shuffle_order(32, groups, torch.Generator().manual_seed(0)).tolist()
+
+    assert order(4) == expected(4)
+    assert order(8) == expected(8)
+    assert order(1) == expected(world)  # a rank cannot be divided into less than one group
+
+
+def test_running_statistics_are_kept_whatever_the_batch_holds() -> None:
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.BatchNorm2d(3), nn.BatchNorm2d(3, momentum=None))
+    split = split_batch_norm(deepcopy(network), 2)
+    x = torch.randn(8, 3, 4, 4)
+    network(x)
+    for kept in (network, split):
+        before = deepcopy(kept.state_dict())
+        with running_statistics_kept(kept):
+            torch.testing.assert_close(kept(x), deepcopy(kept)(x))
+            kept(torch.full_like(x, float("inf")))
+        for name, tensor in kept.state_dict().items():
+            assert torch.equal(tensor, before[name]), name
+        kept(x)
+        assert not torch.equal(kept[0].running_mean, before["0.running_mean"])
+
+
+def test_a_pass_can_be_recomputed_without_updating_running_statistics() -> None:
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
+    plain = deepcopy(network)
+    x = torch.randn(4, 3, 5, 5, requires_grad=True)
+
+    def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+        return nullcontext(), running_statistics_kept(network)
+
+    checkpoint(network, x, use_reentrant=False, context_fn=contexts).square().sum().backward()
+    plain(x).square().sum().backward()
+    for (name, ours), theirs in zip(network.named_buffers(), plain.buffers(), strict=True):
+        assert torch.equal(ours, theirs), name
+    for ours, theirs in zip(network.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from tests.small import TINY, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.losses.info_nce import InfoNCE, info_nce_loss
-from unshortcut.methods.method import Batch, Method, MethodSettings
+from unshortcut.methods.method import Batch, DeviceBatch, Method, MethodSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.simclr import SimCLRSettings
 from unshortcut.models.encoder import create_encoder
@@ -180,8 +180,11 @@ def test_two_sources_cannot_make_a_view_of_one_name() -> None:
         (lambda: TextureSettings(patch=9.5), "patch"),
         (lambda: AlphaSchedule(first=1.0), "kind"),
         (lambda: AlphaSchedule("linear", over=0.0), "over"),
-        (lambda: moco().check(num_images=9, sync_batch_norm=False), "groups"),
-        (lambda: MoCoSettings(negatives=(PatchSettings(alpha=0.0),)).check(8, False), "negatives"),
+        (lambda: moco().check(DeviceBatch(9)), "groups"),
+        (
+            lambda: MoCoSettings(negatives=(PatchSettings(alpha=0.0),)).check(DeviceBatch(8)),
+            "negatives",
+        ),
     ],
 )
 def test_wrong_settings_are_refused_by_name(build_wrong, message: str) -> None:  # type: ignore[no-untyped-def]

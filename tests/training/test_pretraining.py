@@ -1,5 +1,6 @@
 """A run from end to end: the folder it leaves, bad images, logs, two processes, Python use."""
 
+import io
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 import torch
 import yaml
 from lightning.pytorch import Trainer
+from rich.console import Console
 
 import unshortcut
 from tests.data.bad_folder import make_bad_folder
@@ -24,6 +26,7 @@ from unshortcut.models.card import WEIGHTS_FILE as WEIGHTS
 from unshortcut.models.card import read_weights
 from unshortcut.models.encoder import Encoder
 from unshortcut.recipes.load import load_recipe
+from unshortcut.training import pretraining
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.logs import embedding_std, read_log
 from unshortcut.training.pretraining import build_method, pretrain
@@ -189,6 +192,42 @@ def test_a_method_runs_in_a_trainer_of_the_users_own() -> None:
     ).fit(method, loader)  # fmt: skip
     assert not torch.equal(before, method.encoder.model.conv1.weight)
     assert int(method.batches_seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("groups", "rank", "warns"), [(2, "0", False), (4, "0", True), (4, "1", False)]
+)
+def test_small_batch_norm_groups_are_warned_of_once_before_the_run(
+    groups: int, rank: str, warns: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class CheckedError(Exception):
+        """Stops the run after its checks."""
+
+    def stop(*_: object) -> None:
+        raise CheckedError
+
+    monkeypatch.setattr(pretraining, "build_optimizer", stop)
+    monkeypatch.setenv("RANK", rank)
+    output = io.StringIO()
+    with pytest.raises(CheckedError):
+        pretrain(
+            TINY_RECIPE, Shapes("train", size=32, count=96), tmp_path / "run",
+            sets=[f"method.batch_norm_groups={groups}"], devices=2,
+            console=Console(file=output, width=200),
+        )  # fmt: skip
+    assert output.getvalue().count("only 8 images per group") == int(warns)
+
+
+def test_batch_norm_groups_that_devices_cannot_share_are_refused_before_the_run(
+    tmp_path: Path,
+) -> None:
+    message = r"batch_norm_groups 4 does not fit 3 devices and 24 images .* nearest: 3 or 6"
+    with pytest.raises(UsageError, match=message):
+        pretrain(
+            TINY_RECIPE, Shapes("train", size=32, count=96), tmp_path / "run",
+            sets=["data.batch_size=48", "training.accumulate=2"], devices=3,
+        )  # fmt: skip
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(

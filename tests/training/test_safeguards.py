@@ -1,7 +1,6 @@
 """Saving and stopping: ranks act together, and ruined weights never reach a checkpoint."""
 
 import signal
-import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 
+from tests.ranks import on_ranks
 from tests.small import TINY_RECIPE, PlainEncoder
 from unshortcut.data.shapes import Shapes
 from unshortcut.distributed import any_rank
@@ -64,21 +63,13 @@ def steps(rank: int, case: str) -> list[str]:
     return events
 
 
-def work(rank: int, folder: str) -> None:
-    store = dist.FileStore(f"{folder}/store", 2)
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
-    try:
-        assert any_rank(rank == 1, False, rank == 0) == (True, False, True)
-        found = {case: steps(rank, case) for case in ("signal", "clock", "divergence")}
-    finally:
-        dist.destroy_process_group()
-    torch.save(found, f"{folder}/{rank}.pt")
+def work(rank: int, world: int) -> dict[str, list[str]]:
+    assert any_rank(rank == 1, False, rank == 0) == (True, False, True)
+    return {case: steps(rank, case) for case in ("signal", "clock", "divergence")}
 
 
 def test_two_ranks_save_and_stop_at_the_same_step_with_one_exchange_per_step() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        mp.start_processes(work, args=(folder,), nprocs=2, start_method="forkserver")
-        first, second = (torch.load(Path(folder) / f"{rank}.pt") for rank in (0, 1))
+    first, second = on_ranks(2, work)
     signaled = ["exchange"] * 3 + ["saved at 3", "stopped by SIGTERM after step 3"]
     assert first["signal"] == second["signal"] == signaled
     assert first["clock"] == second["clock"]

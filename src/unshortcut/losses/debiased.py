@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor
 
 from unshortcut.fields import Number, PositiveNumber
-from unshortcut.losses.loss import ContrastiveLoss
+from unshortcut.losses.loss import ContrastiveLoss, in_float32
 from unshortcut.parts import settings
 
 
@@ -28,7 +28,7 @@ def debiased_loss(
     >>> debiased_loss(torch.tensor([1.0]), [torch.tensor([[0.0, 0.0]])], 1.0, positive_share=0.1)
     tensor([0.4671])
     """
-    logits = torch.cat(list(negatives), dim=1) / temperature
+    logits = in_float32(torch.cat(list(negatives), dim=1)) / temperature
     return without_positives(
         positive, torch.logsumexp(logits, dim=1), logits.shape[1], temperature, positive_share
     )
@@ -42,7 +42,7 @@ def without_positives(
     The sum may be reweighted. All is computed in logarithms, because at low temperatures the
     exponentials exceed the range of float32.
     """
-    logit = positive / temperature
+    logit = in_float32(positive) / temperature
     # log of the fraction of the sum that is expected to come from positives; 0 is all of it.
     log_share = torch.full_like(logit, positive_share).log() + math.log(count) + logit - log_sum
     below_zero = -torch.finfo(log_share.dtype).tiny

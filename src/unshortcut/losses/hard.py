@@ -8,6 +8,7 @@ from torch import Tensor
 
 from unshortcut.fields import NonNegativeNumber
 from unshortcut.losses.debiased import Debiased, without_positives
+from unshortcut.losses.loss import in_float32
 from unshortcut.parts import settings
 
 
@@ -27,7 +28,7 @@ def hard_loss(
     >>> hard_loss(torch.tensor([1.0]), [torch.tensor([[1.0, -1.0]])], 1.0, 0.0, beta=1.0)
     tensor([1.0274])
     """
-    logits = torch.cat(list(negatives), dim=1) / temperature
+    logits = in_float32(torch.cat(list(negatives), dim=1)) / temperature
     count = logits.shape[1]
     mean_weight = torch.logsumexp(beta * logits, dim=1) - math.log(count)
     log_sum = torch.logsumexp((1 + beta) * logits, dim=1) - mean_weight

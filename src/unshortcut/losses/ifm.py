@@ -6,7 +6,7 @@ from torch import Tensor
 
 from unshortcut.fields import NonNegativeNumber, PositiveNumber
 from unshortcut.losses.info_nce import info_nce_loss
-from unshortcut.losses.loss import ContrastiveLoss
+from unshortcut.losses.loss import ContrastiveLoss, in_float32
 from unshortcut.parts import settings
 
 
@@ -24,7 +24,7 @@ def ifm_loss(
     tensor([0.5032])
     """
     # InfoNCE does not change if ε is subtracted from all similarities: then n + ε becomes n.
-    harder = info_nce_loss(positive - 2 * epsilon, negatives, temperature)
+    harder = info_nce_loss(in_float32(positive) - 2 * epsilon, negatives, temperature)
     return (info_nce_loss(positive, negatives, temperature) + harder) / 2
 
 

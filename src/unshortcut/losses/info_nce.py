@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from unshortcut.fields import PositiveNumber
-from unshortcut.losses.loss import ContrastiveLoss
+from unshortcut.losses.loss import ContrastiveLoss, in_float32
 from unshortcut.parts import settings
 
 
@@ -20,7 +20,8 @@ def info_nce_loss(positive: Tensor, negatives: Sequence[Tensor], temperature: fl
     >>> info_nce_loss(torch.tensor([1.0]), [torch.tensor([[1.0, 1.0, 1.0]])], temperature=0.5)
     tensor([1.3863])
     """
-    logits = torch.cat([positive[:, None], *negatives], dim=1) / temperature
+    similarities = torch.cat([positive[:, None], *negatives], dim=1)
+    logits = in_float32(similarities) / temperature
     return torch.logsumexp(logits, dim=1) - logits[:, 0]
 
 

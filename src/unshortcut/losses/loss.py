@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
+import torch
 from torch import Tensor
 
 from unshortcut.parts import PartOf
@@ -38,9 +39,19 @@ class ContrastiveLoss(Loss):
 
     def weigh(self, similarities: Tensor, alpha: float, placement: Placement) -> Tensor:
         """α·s inside; outside s + τ·log α, for which exp(·/τ) is α·exp(s/τ)."""
+        similarities = in_float32(similarities)
         if placement == "inside":
             return alpha * similarities
         return similarities + self.temperature * math.log(alpha)
+
+
+def in_float32(similarities: Tensor) -> Tensor:
+    """Similarities in at least single precision, which losses compute in.
+
+    Mixed precision gives them in half precision, and computes `logsumexp` in it: the loss over
+    65,536 negatives would be a multiple of 1/128, and their sum could overflow.
+    """
+    return similarities.to(torch.promote_types(similarities.dtype, torch.float32))
 
 
 AnyLoss = Annotated[Loss, PartOf("unshortcut.losses", Loss, "loss")]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.losses.loss import Loss, Placement
+from unshortcut.losses.loss import Loss, Placement, in_float32
 from unshortcut.parts import settings
 
 
@@ -20,9 +20,9 @@ def squared_distance_loss(positive: Tensor, negatives: Sequence[Tensor]) -> Tens
     >>> squared_distance_loss(torch.tensor([1.0]), [torch.tensor([[0.5]])])
     tensor([-1.])
     """
-    loss = 2 - 2 * positive
+    loss = 2 - 2 * in_float32(positive)
     for similarities in negatives:
-        loss = loss - (2 - 2 * similarities).sum(dim=1)
+        loss = loss - (2 - 2 * in_float32(similarities)).sum(dim=1)
     return loss
 
 
@@ -42,4 +42,4 @@ class SquaredDistance(Loss):
                 "placement 'outside' needs a loss with an exponential; squared_distance has none "
                 "and weights the distance itself"
             )
-        return 1 - alpha * (1 - similarities)
+        return 1 - alpha * (1 - in_float32(similarities))

@@ -11,6 +11,7 @@ from .insdis import InsDisSettings as InsDisSettings
 from .looc import LooC as LooC
 from .looc import LooCSettings as LooCSettings
 from .method import Batch as Batch
+from .method import DeviceBatch as DeviceBatch
 from .method import Method as Method
 from .method import MethodSettings as MethodSettings
 from .method import StepOutput as StepOutput

@@ -10,7 +10,13 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.losses.loss import AnyLoss, ContrastiveLoss
-from unshortcut.methods.method import Method, MethodSettings, StepOutput, TrainingContext
+from unshortcut.methods.method import (
+    DeviceBatch,
+    Method,
+    MethodSettings,
+    StepOutput,
+    TrainingContext,
+)
 from unshortcut.models.encoder import Encoder
 from unshortcut.negatives.alpha import WeightedSettings
 from unshortcut.negatives.source import ContrastStep, Negatives, Sources, view_transforms_of
@@ -33,7 +39,7 @@ class ContrastiveSettings(MethodSettings):
         needed = view_transforms_of(self.negatives, self.query_views)
         return {"query": Augmented(), "key": Augmented(), **needed}
 
-    def check(self, num_images: int, sync_batch_norm: bool) -> None:
+    def check(self, batch: DeviceBatch) -> None:
         present = [source for source in self.negatives if not source.absent]
         if isinstance(self.loss, ContrastiveLoss) and not present:
             raise UsageError(

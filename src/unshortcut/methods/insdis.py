@@ -16,7 +16,7 @@ from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
 from unshortcut.models.bank import MemoryBank
 from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder
@@ -52,9 +52,9 @@ class InsDisSettings(ContrastiveSettings):
     def view_transforms(self) -> dict[str, ViewTransform]:
         return {"query": Augmented(), **view_transforms_of(self.negatives, self.query_views)}
 
-    def check(self, num_images: int, sync_batch_norm: bool) -> None:
+    def check(self, batch: DeviceBatch) -> None:
         if any(not source.absent for source in self.negatives):  # otherwise there is the bank
-            super().check(num_images, sync_batch_norm)
+            super().check(batch)
 
 
 class InsDis(ContrastiveMethod):

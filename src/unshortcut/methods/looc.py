@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import SpaceHeads
@@ -113,8 +113,8 @@ class LooCSettings(MoCoSettings):
             for view, names in own.items()
         }
 
-    def check(self, num_images: int, sync_batch_norm: bool) -> None:
-        super().check(num_images, sync_batch_norm)
+    def check(self, batch: DeviceBatch) -> None:
+        super().check(batch)
         if all(source.needs_spaces or source.absent for source in self.negatives):
             raise UsageError(
                 f"method.negatives: the space '{INVARIANT}' has no negatives; add the source "

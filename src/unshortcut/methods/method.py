@@ -36,6 +36,23 @@ class TrainingContext:
     """Number of classes; None if the data have no labels."""
 
 
+@dataclass(frozen=True)
+class DeviceBatch:
+    """The images of one forward pass, and how devices share them."""
+
+    images: int
+    """On each device; accumulated batches are passes of their own."""
+    devices: int = 1
+    """In all, on all machines."""
+    sync_batch_norm: bool = False
+    """Whether batch statistics are computed over all devices."""
+
+    @property
+    def total(self) -> int:
+        """Images on all devices."""
+        return self.images * self.devices
+
+
 class MethodSettings(ABC):
     """Settings of a method as fields (see `parts.settings`), found by its `name`."""
 
@@ -49,13 +66,13 @@ class MethodSettings(ABC):
     def view_transforms(self) -> dict[str, ViewTransform]:
         """The views that the method needs, by name."""
 
-    def check(self, num_images: int, sync_batch_norm: bool) -> None:
-        """Raise a `UsageError` before a run starts if the method cannot work with its settings.
-
-        `num_images` is the batch size of a device; `sync_batch_norm` is whether batch statistics
-        are computed over all devices.
-        """
+    def check(self, batch: DeviceBatch) -> None:
+        """Raise a `UsageError` before a run starts if the method cannot work with its settings."""
         return
+
+    def warnings(self, batch: DeviceBatch) -> list[str]:
+        """What the user should know before a run starts, a sentence each; the run is possible."""
+        return []
 
 
 AnyMethod = Annotated[MethodSettings, PartOf("unshortcut.methods", MethodSettings, "method")]

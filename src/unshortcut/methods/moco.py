@@ -14,7 +14,7 @@ from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
 from unshortcut.models.batchnorm import KeyShuffle, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
@@ -25,6 +25,8 @@ from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 from unshortcut.views.transforms.leave_one_out import Sharing
+
+_FEW_IMAGES = 16  # below, batch norm is known to lose accuracy (Wu and He, Group Normalization)
 
 
 @settings
@@ -44,8 +46,10 @@ class MoCoSettings(ContrastiveSettings):
     loss: AnyLoss = InfoNCE(temperature=0.2)
     negatives: Negatives = (QueueSettings(),)
     batch_norm_groups: PositiveInt = 8
-    """Number of groups of batch norm on each device, between which keys are shuffled; 1 disables
-    the groups."""
+    """Number of batch-norm groups over all devices, between which keys are shuffled: the number of
+    GPUs that MoCo would run on. A multiple of the devices, which share the groups of every forward
+    pass. 1 disables the splitting: every device then normalizes its part of the batch as a whole,
+    and keys are shuffled between devices."""
     shared: tuple[str, ...] = ()
     """Names of augmentations whose parameters a key shares with its query (LooC, table 1)."""
 
@@ -56,19 +60,46 @@ class MoCoSettings(ContrastiveSettings):
         key = Sharing(shares=self.shared) if self.shared else Augmented()
         return {**super().view_transforms(), "key": key}
 
-    def check(self, num_images: int, sync_batch_norm: bool) -> None:
-        super().check(num_images, sync_batch_norm)
+    def check(self, batch: DeviceBatch) -> None:
+        super().check(batch)
         groups = self.batch_norm_groups
-        if groups > 1 and sync_batch_norm:
+        if groups == 1:
+            return
+        if batch.sync_batch_norm:
             raise UsageError(
                 "training.sync_batch_norm would undo method.batch_norm_groups, which prevent batch "
                 "statistics from revealing which key belongs to which query; disable one of them"
             )
-        if groups > 1 and (num_images % groups or num_images < 2 * groups):
+        allowed = possible_groups(batch)
+        if groups not in allowed:
+            nearest = [
+                *[smaller for smaller in allowed if smaller < groups][-1:],
+                *[larger for larger in allowed if larger > groups][:1],
+            ]
+            devices = f"{batch.devices} device{'s' * (batch.devices > 1)}"
             raise UsageError(
-                f"method.batch_norm_groups {groups} must divide the batch of a device, "
-                f"{num_images} images, into equal groups of two or more"
+                f"method.batch_norm_groups {groups} does not fit {devices} and {batch.total} "
+                "images in a forward pass: it must be 1 or a multiple of the number of devices "
+                "that divides the images into equal groups of two or more; "
+                f"nearest: {' or '.join(map(str, nearest)) or 1}"
             )
+
+    def warnings(self, batch: DeviceBatch) -> list[str]:
+        groups = 1 if batch.sync_batch_norm else max(self.batch_norm_groups, batch.devices)
+        images = batch.total // groups
+        if images >= _FEW_IMAGES:
+            return []
+        return [
+            f"batch norm has only {images} images per group, which makes its statistics noisy; see "
+            "method.batch_norm_groups"
+        ]
+
+
+def possible_groups(batch: DeviceBatch) -> list[int]:
+    """Numbers of batch-norm groups, above 1, that devices can share evenly, in ascending order."""
+    per_device = range(1, batch.images // 2 + 1)
+    numbers = [own * batch.devices for own in per_device if batch.images % own == 0]
+    return [number for number in numbers if number > 1]
 
 
 class MoCo(ContrastiveMethod):

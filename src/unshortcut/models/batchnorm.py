@@ -3,6 +3,9 @@
 Batch statistics are a signature by which a network can find the positive without looking at the
 image (He et al., MoCo, section 3.3). Queries are therefore normalized in groups, and keys are
 shuffled so that a key shares its group with as few members of its query's group as possible.
+
+The number of groups counts over all devices. MoCo on G GPUs has G groups, each the part of the
+batch on one GPU; here W devices that divide G have them too, G / W each, with the same images.
 """
 
 from collections.abc import Iterator
@@ -15,13 +18,20 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from unshortcut.distributed import gather, own_part, world_size
 
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+
 
 class SplitBatchNorm(_BatchNorm):
     """Batch norm over `groups` contiguous parts of the batch, each with its own statistics.
 
+    The batch is that of one forward pass on all ranks, of which each rank normalizes
+    `groups` / ranks parts; with accumulated batches, every one of them has all groups.
+
     It shares parameters and running statistics with the batch norm that it replaces, and is equal
-    to it in eval mode. Running statistics are updated once for each group. An activation that timm
-    fuses into some of its batch norms (`BatchNormAct2d`) is kept.
+    to it in eval mode. Running statistics are updated once for each group on this rank. Ranks do
+    not exchange them: those that are saved and exported are of the first rank, as in MoCo, so they
+    follow the first G / W groups of G on W ranks. An activation that timm fuses into some of its
+    batch norms (`BatchNormAct2d`) is kept.
     """
 
     def __init__(self, replaced: _BatchNorm, groups: int) -> None:
@@ -42,8 +52,9 @@ class SplitBatchNorm(_BatchNorm):
         return activated
 
     def _normalized(self, input: Tensor) -> Tensor:
+        # The ranks are known only now: a method is built before its processes find each other.
         # A group of one image has no variance, so a small batch has fewer groups.
-        groups = min(self.groups, len(input) // 2)
+        groups = min(self.groups // world_size(), len(input) // 2)
         if not self.training or groups < 2:
             return super().forward(input)
         state = self.running_mean, self.running_var, self.weight, self.bias
@@ -57,7 +68,10 @@ class SplitBatchNorm(_BatchNorm):
 
 
 def split_batch_norm(network: nn.Module, groups: int) -> nn.Module:
-    """Replace every batch norm of a network by one over groups; state-dict keys stay the same."""
+    """Replace every batch norm of a network by one over groups; state-dict keys stay the same.
+
+    groups: their number over all ranks.
+    """
     for name, child in network.named_children():
         if isinstance(child, _BatchNorm) and not isinstance(child, nn.SyncBatchNorm):
             network.register_module(name, SplitBatchNorm(child, groups))
@@ -87,9 +101,13 @@ class KeyShuffle:
     """Shuffles the keys of all ranks before they are encoded, and restores the order after."""
 
     def __init__(self, count: int, groups: int, generator: torch.Generator) -> None:
-        """Each rank has `count` rows and `groups` of batch norm; all have the same generator."""
+        """Each rank has `count` rows and the same generator; all together have `groups`.
+
+        The order depends on the number of rows and groups, not on how many ranks share them. With
+        fewer groups than ranks, every rank is a group.
+        """
         world = world_size()
-        self.order = shuffle_order(count * world, max(groups, 1) * world, generator)
+        self.order = shuffle_order(count * world, max(groups, world), generator)
         self.inverse = torch.argsort(self.order)
 
     def shuffle(self, images: Tensor) -> Tensor:
@@ -103,14 +121,20 @@ class KeyShuffle:
 
 @contextmanager
 def running_statistics_kept(network: nn.Module) -> Iterator[None]:
-    """Normalize by batch statistics in train mode without updating the running statistics."""
+    """Normalize by batch statistics in train mode without updating the running statistics.
+
+    Batch norms update clones in the meantime. A momentum of 0 would keep finite statistics only
+    (0 · ∞ is not a number), `SyncBatchNorm` insists on a count of batches, and without statistics
+    autograd saves other tensors, so that activation checkpointing could not recompute a pass.
+    """
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
-    momenta = [norm.momentum for norm in norms]
-    counts = [norm.num_batches_tracked for norm in norms]
-    for norm in norms:
-        norm.momentum, norm.num_batches_tracked = 0.0, None
+    kept = [[getattr(norm, name) for name in _STATISTICS] for norm in norms]
+    for norm, statistics in zip(norms, kept, strict=True):
+        for name, tensor in zip(_STATISTICS, statistics, strict=True):
+            setattr(norm, name, None if tensor is None else tensor.clone())
     try:
         yield
     finally:
-        for norm, momentum, count in zip(norms, momenta, counts, strict=True):
-            norm.momentum, norm.num_batches_tracked = momentum, count
+        for norm, statistics in zip(norms, kept, strict=True):
+            for name, tensor in zip(_STATISTICS, statistics, strict=True):
+                setattr(norm, name, tensor)

@@ -11,7 +11,7 @@ from rich.console import Console
 from unshortcut.data.failures import FailureLog
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Method
+from unshortcut.methods.method import DeviceBatch, Method
 from unshortcut.methods.optimization import build_optimizer
 from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.encoder import Encoder
@@ -75,8 +75,7 @@ def pretrain(
     machine.check_batch(settings.data.batch_size, settings.training.accumulate)
     run_data = open_run_data(settings, data, console, visible=leads)
     method = build_method(settings, init, run_data.source)
-    batch_size = settings.data.batch_size // (machine.world_size * settings.training.accumulate)
-    settings.method.check(batch_size, settings.training.sync_batch_norm)
+    _check_method(settings, machine, console)
     build_optimizer(method, settings.optimizer)  # finds wrong options before anything is written
     if leads:
         metadata = _metadata(run_data, settings, machine, init)
@@ -137,6 +136,17 @@ def _load_into(encoder: Encoder, init: str | Path) -> None:
             f"{len(wanted)} tensors are missing or have another shape; the first is '{unfit[0]}'"
         )
     encoder.model.load_state_dict({name: given[name] for name in wanted})
+
+
+def _check_method(recipe: Recipe, machine: Machine, console: Console) -> None:
+    """Raise `UsageError` if the method cannot work on these devices; warn of what it does there."""
+    passes = machine.world_size * recipe.training.accumulate
+    images = recipe.data.batch_size // passes
+    batch = DeviceBatch(images, machine.world_size, recipe.training.sync_batch_norm)
+    recipe.method.check(batch)
+    if machine.is_first:
+        for warning in recipe.method.warnings(batch):
+            console.print(f"[yellow]{warning}[/]")
 
 
 def _metadata(
