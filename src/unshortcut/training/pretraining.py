@@ -14,12 +14,14 @@ from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
 from unshortcut.methods.optimization import build_optimizer
 from unshortcut.models.card import Card, save_encoder
+from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import AnyRecipe, load_recipe, read_recipe, to_mapping, to_yaml
 from unshortcut.recipes.schema import Recipe
 from unshortcut.result import commit, public_name, versions, write_result
+from unshortcut.training.acceleration import check_hardware
 from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import read_log
@@ -72,12 +74,11 @@ def pretrain(
     folder, machine = RunFolder(Path(out)), find_machine(devices)
     leads = machine.is_first
     resumes = leads and folder.check(resume)
-    machine.check_batch(settings.data.batch_size, settings.training.accumulate)
+    check_settings(settings, machine)
+    check_hardware(settings.training, machine)
     run_data = open_run_data(settings, data, console, visible=leads)
     method = build_method(settings, init, run_data.source)
-    batch_size = settings.data.batch_size // (machine.world_size * settings.training.accumulate)
-    settings.method.check(batch_size, settings.training.sync_batch_norm)
-    build_optimizer(method, settings.optimizer)  # finds wrong options before anything is written
+    check_method(method, settings)
     if leads:
         metadata = _metadata(run_data, settings, machine, init)
         if resumes:
@@ -101,6 +102,24 @@ def pretrain(
     return PretrainingRun(folder.path, metrics)
 
 
+def check_settings(recipe: Recipe, machine: Machine) -> None:
+    """Raise `UsageError` for settings that do not fit each other or the number of devices."""
+    training = recipe.training
+    machine.check_batch(recipe.data.batch_size, training.accumulate)
+    batch_size = recipe.data.batch_size // (machine.world_size * training.accumulate)
+    recipe.method.check(batch_size, training.sync_batch_norm)
+
+
+def check_method(method: Method, recipe: Recipe) -> None:
+    """Raise `UsageError` for options that the optimizer or the encoder does not have.
+
+    If the recipe asks for gradient checkpointing, the method has it afterwards.
+    """
+    build_optimizer(method, recipe.optimizer)
+    if recipe.training.gradient_checkpointing:
+        checkpoint_gradients(method.encoder)
+
+
 def build_method(
     recipe: Recipe, init: str | Path | None = None, source: ImageSource | None = None
 ) -> Method:
@@ -112,7 +131,7 @@ def build_method(
     num_classes = None if source is None or source.classes is None else len(source.classes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
-        encoder = Encoder(recipe.encoder)
+        encoder = Encoder(recipe.encoder, channels_last=recipe.training.channels_last)
         if init is not None:
             _load_into(encoder, init)
         return recipe.method.build(encoder, recipe.training_context(num_images, num_classes))
@@ -162,7 +181,7 @@ def _check_resumed(
 ) -> None:
     """Raise `UsageError` unless the run in the folder is the same; warn of other hardware."""
     before = folder.read_metadata()
-    require_same_run(
+    rounding = require_same_run(
         to_mapping(load_recipe(read_recipe(folder.recipe))),
         to_mapping(recipe),
         before["data_fingerprint"],
@@ -172,10 +191,11 @@ def _check_resumed(
         raise UsageError(
             f"the run to resume was started with --init {before.get('init')}; give it again"
         )
-    for key in ("devices", "threads"):
-        if before[key] != metadata[key]:
+    hardware = {key: (before[key], metadata[key]) for key in ("devices", "threads")}
+    for key, (old, new) in (hardware | rounding).items():
+        if old != new:
             console.print(
-                f"[yellow]the run had {before[key]} {key} and now has {metadata[key]}: "
+                f"[yellow]the run had {key} {old} and now has {new}: "
                 "the result will differ in rounding[/]"
             )
     if not folder.checkpoint.exists():
