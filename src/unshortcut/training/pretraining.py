@@ -74,11 +74,11 @@ def pretrain(
     folder, machine = RunFolder(Path(out)), find_machine(devices)
     leads = machine.is_first
     resumes = leads and folder.check(resume)
-    check_settings(settings, machine)
+    machine.check_batch(settings.data.batch_size, settings.training.accumulate)
     check_hardware(settings.training, machine)
     run_data = open_run_data(settings, data, console, visible=leads)
     method = build_method(settings, init, run_data.source)
-    check_method(method, settings)
+    check_method(method, settings, machine)
     if leads:
         metadata = _metadata(run_data, settings, machine, init)
         if resumes:
@@ -102,21 +102,16 @@ def pretrain(
     return PretrainingRun(folder.path, metrics)
 
 
-def check_settings(recipe: Recipe, machine: Machine) -> None:
-    """Raise `UsageError` for settings that do not fit each other or the number of devices."""
-    training = recipe.training
-    machine.check_batch(recipe.data.batch_size, training.accumulate)
-    batch_size = recipe.data.batch_size // (machine.world_size * training.accumulate)
-    recipe.method.check(batch_size, training.sync_batch_norm)
-
-
-def check_method(method: Method, recipe: Recipe) -> None:
-    """Raise `UsageError` for options that the optimizer or the encoder does not have.
+def check_method(method: Method, recipe: Recipe, machine: Machine) -> None:
+    """Raise `UsageError` for settings that the method, optimizer or encoder cannot work with.
 
     If the recipe asks for gradient checkpointing, the method has it afterwards.
     """
+    training = recipe.training
+    batch_size = recipe.data.batch_size // (machine.world_size * training.accumulate)
+    recipe.method.check(batch_size, training.sync_batch_norm)
     build_optimizer(method, recipe.optimizer)
-    if recipe.training.gradient_checkpointing:
+    if training.gradient_checkpointing:
         checkpoint_gradients(method.encoder)
 
 
