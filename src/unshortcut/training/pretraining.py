@@ -124,6 +124,16 @@ def build_method(
     """
     num_images = None if source is None else len(source)
     num_classes = None if source is None or source.classes is None else len(source.classes)
+    return build_sized_method(recipe, num_images, num_classes, init)
+
+
+def build_sized_method(
+    recipe: Recipe,
+    num_images: int | None,
+    num_classes: int | None,
+    init: str | Path | None = None,
+) -> Method:
+    """Build the method of a recipe for data of a given size, which need not be there."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
         encoder = Encoder(recipe.encoder, channels_last=recipe.training.channels_last)
