@@ -30,7 +30,7 @@ from unshortcut.training.acceleration import (
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.machine import Machine
-from unshortcut.training.pretraining import build_method, pretrain
+from unshortcut.training.pretraining import build_method, check_method, pretrain
 
 SOURCE = Shapes("train", size=32, count=64)
 ONE_EPOCH = "schedule.epochs=1"
@@ -81,6 +81,15 @@ def test_a_run_with_gradient_checkpointing_is_the_same_to_the_bit(
     assert plain.keys() == less.keys()
     for name, value in plain.items():
         assert torch.equal(value, less[name]), name
+
+
+def test_momentum_copies_have_no_graph_and_are_not_checkpointed() -> None:
+    recipe = load_recipe(TINY_RECIPE, ["training.gradient_checkpointing=true"])
+    method = build_method(recipe)
+    check_method(method, recipe, Machine(1, 1, True))
+    encoders = [module for module in method.modules() if isinstance(module, Encoder)]
+    assert encoders[0] is method.encoder
+    assert [encoder.model.grad_checkpointing for encoder in encoders] == [True, False]
 
 
 def test_compiling_and_checkpointing_exclude_each_other() -> None:

@@ -156,6 +156,8 @@ def test_published_sizes_serve_where_the_data_are_not(
     assert (given.data.num_images, given.data.known_from) == (1000, "given")
     with pytest.raises(UsageError, match=r"its size is not known: .* --num-images"):
         forecast("moco-v2-openimages", **options)
+    with pytest.raises(UsageError, match="'cifar10@test' is not on this machine"):
+        forecast("moco-v2-cifar10", "cifar10@test", **options)
     with pytest.raises(UsageError, match="no such folder or tar file"):
         forecast("moco-v2-imagenet", "/nowhere/imagenet", **options)
     assert list(tmp_path.iterdir()) == []

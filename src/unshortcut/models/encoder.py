@@ -86,8 +86,8 @@ def _create(settings: EncoderSettings, memory_format: torch.memory_format) -> nn
     if settings.color_split and settings.branches > 1:
         raise UsageError("encoder.color_split and encoder.branches exclude each other")
     if settings.color_split:
-        parts = (_network(settings, channels) for channels in (1, 2))
-        return ColorSplit(*parts, memory_format=memory_format)
+        lightness, color = (_network(settings, channels) for channels in (1, 2))
+        return ColorSplit(lightness, color, memory_format)
     networks = [_network(settings, channels=3) for _ in range(settings.branches)]
     return networks[0] if len(networks) == 1 else Branched(networks, settings.name)
 

@@ -33,12 +33,12 @@ class TrainingSettings(Strict):
     precision: Literal["32-true", "16-mixed", "bf16-mixed"] = "32-true"
     """Mixed precision computes layers in 16 bits where that is safe; parameters stay float32."""
     compile: bool = False
-    """Whether encoders are compiled by `torch.compile`, which takes minutes at the start."""
+    """Whether encoders are compiled by `torch.compile` in the first steps."""
     channels_last: bool = True
     """Whether images and weights are stored channels last, the faster layout for convolutions."""
     gradient_checkpointing: bool = False
-    """Whether the trained encoder computes activations again in the backward pass, which saves
-    memory and takes about a third more time."""
+    """Whether the trained encoder computes activations again in the backward pass, which takes
+    less memory and one more forward pass."""
     sync_batch_norm: bool = False
     """Batch statistics over all devices; not for MoCo, where it would undo the shuffling."""
     gradient_clip: float | None = Field(None, gt=0)

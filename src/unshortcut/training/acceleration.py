@@ -100,10 +100,10 @@ def compile_encoders(method: Method) -> None:
 def encoder_networks(method: Method) -> list[nn.Module]:
     """The networks that a method calls: of its encoder and of the encoder's momentum copies."""
     networks: list[nn.Module] = []
-    for encoder in method.modules():
-        if isinstance(encoder, Encoder):
-            model = encoder.model
-            # CMC calls the two networks one by one.
-            split = isinstance(model, ColorSplit)
-            networks += [model.lightness, model.color] if split else [model]
+    for module in method.modules():
+        model = module.model if isinstance(module, Encoder) else None
+        if isinstance(model, ColorSplit):  # CMC calls the two networks one by one
+            networks += [model.lightness, model.color]
+        elif isinstance(model, nn.Module):
+            networks.append(model)
     return networks

@@ -53,8 +53,10 @@ def expected_data(
     classes = stated.num_classes if stated else None
     if num_images is not None or given is None:
         return ExpectedData(name, copies * (num_images or 0), classes, "given"), made
-    named = data is None or str(given) in NAMES
-    if isinstance(given, ImageSource) or _is_here(given) or not named:
+    # A path that the user gave and that does not exist is an error, as in a run.
+    downloads = not isinstance(given, ImageSource) and DataSpec.parse(given).where in NAMES
+    absent = not isinstance(given, ImageSource) and not _is_here(given)
+    if not absent or not (downloads or data is None):
         return _opened(recipe, name, given)
     if stated is None:
         raise UsageError(
