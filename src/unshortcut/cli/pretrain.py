@@ -8,7 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from unshortcut.cli._forecast import show_forecast
 from unshortcut.cli.options import DATA_HELP, RecipeArgument, SetOption
+from unshortcut.errors import UsageError
 
 GROUP = "Train"
 
@@ -29,11 +31,32 @@ def command(
         "--resume",
         help="Continue the run in --out, to the same weights; start it if nothing is there.",
     ),
+    dry_run: bool = typer.Option(
+        False,
+        "--dry-run",
+        help="Only say what the run will be: batch, steps, learning rates, hours, memory. Nothing "
+        "is written or downloaded.",
+    ),
+    images_per_second: float | None = typer.Option(
+        None,
+        min=1e-6,
+        help="With --dry-run: images trained on per second, over all devices. [default: measured "
+        "on this machine]",
+    ),
+    num_images: int | None = typer.Option(
+        None, min=1, help="With --dry-run: number of images in data that are not on this machine."
+    ),
 ) -> None:
     """Pretrain an encoder on images, with or without labels.
 
     Example: `unshortcut pretrain moco-v2-imagenette --data photos/ --out runs/photos`
     """
+    if dry_run:
+        typer.echo(f"Forecasting {recipe}", err=True)
+        show_forecast(recipe, data, sets, devices, init, num_images, images_per_second)
+        return
+    if images_per_second is not None or num_images is not None:
+        raise UsageError("--images-per-second and --num-images are for --dry-run")
     if os.environ.get("LOCAL_RANK", "0") == "0":
         typer.echo(f"Pretraining {recipe} in {out}", err=True)
     from unshortcut.training.pretraining import pretrain

@@ -151,15 +151,32 @@ def open_named(name: str, split: str | None, options: Mapping[str, Any]) -> Imag
     return entry.read(f"{name}/{split}", _load(name, entry.class_name, entry.splits[split]))
 
 
-def _load(name: str, class_name: str, arguments: Mapping[str, Any]) -> Any:
+def needs_download(name: str, split: str | None = None) -> bool:
+    """Whether opening a named data set would download it first."""
+    if name in SHAPES:
+        return False
+    entry = _TORCHVISION[name]
+    return _load_stored(entry.class_name, entry.splits.get(split or "train", {})) is None
+
+
+def _load_stored(class_name: str, arguments: Mapping[str, Any]) -> Any:
+    """A data set of torchvision in the cache folder; None if it is missing or incomplete."""
     import torchvision  # takes seconds
+
+    root = str(cache_folder() / "datasets")
+    try:
+        return getattr(torchvision.datasets, class_name)(root, download=False, **arguments)
+    except (RuntimeError, OSError):
+        return None
+
+
+def _load(name: str, class_name: str, arguments: Mapping[str, Any]) -> Any:
+    if (stored := _load_stored(class_name, arguments)) is not None:
+        return stored
+    import torchvision
 
     create = getattr(torchvision.datasets, class_name)
     root = cache_folder() / "datasets"
-    try:
-        return create(str(root), download=False, **arguments)
-    except (RuntimeError, OSError):
-        pass  # missing or incomplete
     try:
         root.mkdir(parents=True, exist_ok=True)
         return create(str(root), download=True, **arguments)

@@ -15,6 +15,7 @@ from unshortcut.distributed import rank
 from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.methods import optimization
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
+from unshortcut.models.checkpointing import recomputation
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
@@ -156,7 +157,8 @@ class Method(LightningModule, ABC):
         if view.dtype != torch.uint8:
             return view
         scale, shift = self.pixel_scale, self.pixel_shift
-        return (view.to(scale.dtype) * scale - shift).contiguous(memory_format=torch.channels_last)
+        normalized = view.to(scale.dtype) * scale - shift
+        return normalized.contiguous(memory_format=self.encoder.memory_format)
 
     def step_generator(self, purpose: str) -> torch.Generator:
         """A random generator for this batch and a purpose, the same on all ranks."""
@@ -196,6 +198,11 @@ class Method(LightningModule, ABC):
 
     def _steps_per_epoch(self) -> int:
         return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
+
+    def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
+        # What is computed forward in a backward pass is only what gradient checkpointing repeats.
+        with recomputation(self.encoder):
+            super().backward(loss, *args, **kwargs)
 
     def on_after_backward(self) -> None:
         self.after_backward()

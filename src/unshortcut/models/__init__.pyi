@@ -4,6 +4,8 @@ from .branches import Branched as Branched
 from .card import Card as Card
 from .card import load_encoder as load_encoder
 from .card import save_encoder as save_encoder
+from .checkpointing import checkpoint_gradients as checkpoint_gradients
+from .checkpointing import recomputation as recomputation
 from .color_split import ColorSplit as ColorSplit
 from .embedding import embed as embed
 from .encoder import Encoder as Encoder

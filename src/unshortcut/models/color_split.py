@@ -19,10 +19,16 @@ class ColorSplit(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, lightness: nn.Module, color: nn.Module) -> None:
+    def __init__(
+        self,
+        lightness: nn.Module,
+        color: nn.Module,
+        memory_format: torch.memory_format = torch.channels_last,
+    ) -> None:
         super().__init__()
         self.lightness = lightness
         self.color = color
+        self.memory_format = memory_format
         parts = (lightness, color)
         self.num_features: int = sum(getattr(part, "num_features") for part in parts)  # noqa: B009
         self.register_buffer("mean", torch.empty(3))
@@ -49,10 +55,15 @@ class ColorSplit(nn.Module):
         maps = [part.forward_features(image) for part, image in parts]  # type: ignore[operator]
         return torch.cat(maps, dim=1 if maps[0].dim() == 4 else -1)
 
+    def set_grad_checkpointing(self, enable: bool = True) -> None:
+        """Whether both networks compute activations again in the backward pass, as in timm."""
+        for part in (self.lightness, self.color):
+            part.set_grad_checkpointing(enable)  # type: ignore[operator]
+
     def _split(self, images: Tensor) -> tuple[Tensor, Tensor]:
         mean, std = (constant.view(1, 3, 1, 1) for constant in (self.mean, self.std))
         lab = scaled_lab(images * std + mean)
         lightness, color = (
-            part.contiguous(memory_format=torch.channels_last) for part in (lab[:, :1], lab[:, 1:])
+            part.contiguous(memory_format=self.memory_format) for part in (lab[:, :1], lab[:, 1:])
         )
         return lightness, color

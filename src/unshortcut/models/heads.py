@@ -98,6 +98,10 @@ class WithHiddenLayers(nn.Module):
         features: Tensor = self.network.forward_features(images)  # type: ignore[operator]
         return features
 
+    def set_grad_checkpointing(self, enable: bool = True) -> None:
+        """Whether the network computes activations again in the backward pass, as in timm."""
+        self.network.set_grad_checkpointing(enable)  # type: ignore[operator]
+
     def load(self, layers: Sequence[nn.Module]) -> None:
         """Copy the weights of layers such as `MLPHead.hidden`."""
         for own, given in zip(self.layers, layers, strict=True):

@@ -31,6 +31,14 @@ class TrainingSettings(Strict):
     accumulate: int = Field(1, ge=1)
     """Batches per optimizer step; each has batch_size / accumulate images."""
     precision: Literal["32-true", "16-mixed", "bf16-mixed"] = "32-true"
+    """Mixed precision computes layers in 16 bits where that is safe; parameters stay float32."""
+    compile: bool = False
+    """Whether encoders are compiled by `torch.compile` in the first steps."""
+    channels_last: bool = True
+    """Whether images and weights are stored channels last, the faster layout for convolutions."""
+    gradient_checkpointing: bool = False
+    """Whether the trained encoder computes activations again in the backward pass, which takes
+    less memory and one more forward pass."""
     sync_batch_norm: bool = False
     """Batch statistics over all devices; not for MoCo, where it would undo the shuffling."""
     gradient_clip: float | None = Field(None, gt=0)
@@ -71,6 +79,11 @@ class Recipe(Strict):
         if batch % accumulate:
             raise UsageError(
                 f"data.batch_size {batch} must be a multiple of training.accumulate {accumulate}"
+            )
+        if self.training.compile and self.training.gradient_checkpointing:
+            raise UsageError(
+                "training.compile and training.gradient_checkpointing exclude each other: "
+                "torch.compile itself chooses which activations to compute again"
             )
         self.view_plan()
         return self

@@ -1,6 +1,8 @@
 from .contact_sheet import show as show
 from .exporting import export as export
 from .folder import RunFolder as RunFolder
+from .forecasting import Forecast as Forecast
+from .forecasting import forecast as forecast
 from .pretraining import PretrainingRun as PretrainingRun
 from .pretraining import build_method as build_method
 from .pretraining import pretrain as pretrain

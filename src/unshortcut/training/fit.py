@@ -9,11 +9,11 @@ from rich.console import Console
 from timm.layers import convert_sync_batchnorm
 
 from unshortcut.data.loader import ViewLoader
-from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.method import Method
 from unshortcut.recipes.schema import Recipe
+from unshortcut.training.acceleration import compile_encoders
 from unshortcut.training.checkpoint import WholeFileIO, load_checkpoint
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import LogWriter
@@ -67,12 +67,10 @@ def fit(
         default_root_dir=folder.path,
     )
     if settings.sync_batch_norm and machine.world_size > 1:
-        if not torch.cuda.is_available():
-            raise UsageError(
-                "synchronized batch norm needs GPUs; on a CPU set training.sync_batch_norm=false"
-            )
         # timm's, because torch's own conversion drops the activations fused into batch norms
         convert_sync_batchnorm(method)
+    if settings.compile:
+        compile_encoders(method)
     loader = ViewLoader(
         data.source,
         recipe.view_plan(),

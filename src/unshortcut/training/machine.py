@@ -44,11 +44,17 @@ class Machine:
         With an accelerator, most cores make views. On a CPU one core in four does, at least one;
         with a single core there are no workers.
         """
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        own = (cores or 1) // self.devices
+        own = available_cores() // self.devices
         if own == 1:
             return 0
         return min(12, own - 1) if torch.cuda.is_available() else max(1, own // 4)
+
+
+def available_cores() -> int:
+    """Number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def find_machine(devices: int) -> Machine:

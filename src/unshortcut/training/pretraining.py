@@ -14,12 +14,14 @@ from unshortcut.errors import UsageError
 from unshortcut.methods.method import DeviceBatch, Method
 from unshortcut.methods.optimization import build_optimizer
 from unshortcut.models.card import Card, save_encoder
+from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import AnyRecipe, load_recipe, read_recipe, to_mapping, to_yaml
 from unshortcut.recipes.schema import Recipe
 from unshortcut.result import commit, public_name, versions, write_result
+from unshortcut.training.acceleration import check_hardware
 from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import read_log
@@ -73,11 +75,13 @@ def pretrain(
     leads = machine.is_first
     resumes = leads and folder.check(resume)
     machine.check_batch(settings.data.batch_size, settings.training.accumulate)
+    check_hardware(settings.training, machine)
     run_data = open_run_data(settings, data, console, visible=leads)
     method = build_method(settings, init, run_data.source)
-    _check_method(settings, machine, console)
-    build_optimizer(method, settings.optimizer)  # finds wrong options before anything is written
+    warnings = check_method(method, settings, machine)
     if leads:
+        for warning in warnings:
+            console.print(f"[yellow]{warning}[/]")
         metadata = _metadata(run_data, settings, machine, init)
         if resumes:
             _check_resumed(folder, settings, metadata, console)
@@ -100,6 +104,22 @@ def pretrain(
     return PretrainingRun(folder.path, metrics)
 
 
+def check_method(method: Method, recipe: Recipe, machine: Machine) -> list[str]:
+    """Raise `UsageError` for settings that the method, optimizer or encoder cannot work with.
+
+    Returns warnings about settings with which the run is possible. If the recipe asks for gradient
+    checkpointing, the method has it afterwards.
+    """
+    training = recipe.training
+    images = recipe.data.batch_size // (machine.world_size * training.accumulate)
+    batch = DeviceBatch(images, machine.world_size, training.sync_batch_norm)
+    recipe.method.check(batch)
+    build_optimizer(method, recipe.optimizer)
+    if training.gradient_checkpointing:
+        checkpoint_gradients(method.encoder)
+    return recipe.method.warnings(batch)
+
+
 def build_method(
     recipe: Recipe, init: str | Path | None = None, source: ImageSource | None = None
 ) -> Method:
@@ -109,9 +129,19 @@ def build_method(
     """
     num_images = None if source is None else len(source)
     num_classes = None if source is None or source.classes is None else len(source.classes)
+    return build_sized_method(recipe, num_images, num_classes, init)
+
+
+def build_sized_method(
+    recipe: Recipe,
+    num_images: int | None,
+    num_classes: int | None,
+    init: str | Path | None = None,
+) -> Method:
+    """Build the method of a recipe for data of a given size, which need not be there."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
-        encoder = Encoder(recipe.encoder)
+        encoder = Encoder(recipe.encoder, channels_last=recipe.training.channels_last)
         if init is not None:
             _load_into(encoder, init)
         return recipe.method.build(encoder, recipe.training_context(num_images, num_classes))
@@ -138,17 +168,6 @@ def _load_into(encoder: Encoder, init: str | Path) -> None:
     encoder.model.load_state_dict({name: given[name] for name in wanted})
 
 
-def _check_method(recipe: Recipe, machine: Machine, console: Console) -> None:
-    """Raise `UsageError` if the method cannot work on these devices; warn of what it does there."""
-    passes = machine.world_size * recipe.training.accumulate
-    images = recipe.data.batch_size // passes
-    batch = DeviceBatch(images, machine.world_size, recipe.training.sync_batch_norm)
-    recipe.method.check(batch)
-    if machine.is_first:
-        for warning in recipe.method.warnings(batch):
-            console.print(f"[yellow]{warning}[/]")
-
-
 def _metadata(
     data: RunData, recipe: Recipe, machine: Machine, init: str | Path | None
 ) -> dict[str, Any]:
@@ -172,7 +191,7 @@ def _check_resumed(
 ) -> None:
     """Raise `UsageError` unless the run in the folder is the same; warn of other hardware."""
     before = folder.read_metadata()
-    require_same_run(
+    rounding = require_same_run(
         to_mapping(load_recipe(read_recipe(folder.recipe))),
         to_mapping(recipe),
         before["data_fingerprint"],
@@ -182,10 +201,11 @@ def _check_resumed(
         raise UsageError(
             f"the run to resume was started with --init {before.get('init')}; give it again"
         )
-    for key in ("devices", "threads"):
-        if before[key] != metadata[key]:
+    hardware = {key: (before[key], metadata[key]) for key in ("devices", "threads")}
+    for key, (old, new) in (hardware | rounding).items():
+        if old != new:
             console.print(
-                f"[yellow]the run had {before[key]} {key} and now has {metadata[key]}: "
+                f"[yellow]the run had {key} {old} and now has {new}: "
                 "the result will differ in rounding[/]"
             )
     if not folder.checkpoint.exists():

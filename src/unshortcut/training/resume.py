@@ -7,9 +7,11 @@ from unshortcut.errors import UsageError
 HARMLESS = {
     *("summary", "paper", "data.name", "data.filtered_copy", "data.workers"),
     *("training.checkpoint_minutes", "training.checkpoint_steps"),
-    *("training.log_steps", "training.knn_epochs"),
+    *("training.log_steps", "training.knn_epochs", "training.gradient_checkpointing"),
 }
 """Keys that do not change the weights; data are compared by content, not by path."""
+ROUNDING = ("training.compile", "training.channels_last")
+"""Keys that change the weights in rounding only: a resumed run may differ in them, and warns."""
 
 
 def differences(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
@@ -28,9 +30,13 @@ def differences(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]
 
 def require_same_run(
     old_recipe: dict[str, Any], new_recipe: dict[str, Any], old_data: str, new_data: str
-) -> None:
-    """Raise `UsageError` with the difference if the recipe or the data have changed."""
+) -> dict[str, tuple[Any, Any]]:
+    """Raise `UsageError` with the difference if the recipe or the data have changed.
+
+    Returns the keys that differ and change the weights in rounding only, with both values.
+    """
     changed = differences(old_recipe, new_recipe)
+    rounding = {key: changed.pop(key) for key in ROUNDING if key in changed}
     if changed:
         lines = "\n".join(f"  {key}: {old!r} -> {new!r}" for key, (old, new) in changed.items())
         raise UsageError(f"the recipe differs from that of the run to resume:\n{lines}")
@@ -38,3 +44,4 @@ def require_same_run(
         raise UsageError(
             "the data differ from those of the run to resume: their content has changed"
         )
+    return rounding

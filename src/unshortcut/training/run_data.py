@@ -60,10 +60,7 @@ def open_run_data(
     original = everything = open_data(spec)
     copies = plan_copies(recipe.view_plan())
     filtered = recipe.data.filtered_copy
-    if len(copies) and filtered is not None:
-        raise UsageError(
-            "data.filtered_copy excludes views that are made from a copy: copies have no copies"
-        )
+    check_copies(copies, filtered)
     check_batch(len(original), recipe.data.batch_size)
     unreadable: list[Failure] = []
 
@@ -88,3 +85,11 @@ def open_run_data(
     return RunData(
         data_name(spec), copies.attach(source), everything, copies, tuple(unreadable), knn
     )
+
+
+def check_copies(copies: PlanCopies, filtered_copy: str | None) -> None:
+    """Raise `UsageError` if views would be made from a copy of a copy."""
+    if len(copies) and filtered_copy is not None:
+        raise UsageError(
+            "data.filtered_copy excludes views that are made from a copy: copies have no copies"
+        )
