@@ -30,7 +30,7 @@ def imagenet() -> Forecast:
 
 def test_batches_and_steps_are_those_of_the_recipe(imagenet: Forecast) -> None:
     assert imagenet.device_batch == 256 // 4 // 2 == 32
-    assert imagenet.batch_norm_groups == 8 and imagenet.images_per_group == 32
+    assert imagenet.batch_norm_groups == 8 and imagenet.images_per_group == 256 // 2 // 8 == 16
     assert imagenet.steps_per_epoch == 1_281_167 // 256 == 5004
     assert imagenet.steps == 200 * 5004
     assert imagenet.views == ("query", "key")
