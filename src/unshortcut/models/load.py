@@ -14,13 +14,14 @@ from torch import Tensor
 from unshortcut.discovery import import_object
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.models.card import WEIGHTS_FILE, load_encoder
+from unshortcut.models.card import WEIGHTS_FILE, load_exported
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.wrapping import (
     UNCROPPED,
     before_last_linear,
     before_pooling,
+    from_encoder,
     from_module,
     from_object,
     with_classes,
@@ -109,10 +110,18 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
     weights = path if path.suffix == ".safetensors" else path / WEIGHTS_FILE
     if not weights.is_file():
         raise UsageError(f"there is no file '{weights}'")
-    encoder, card = load_encoder(weights)
+    encoder, classifier, card = load_exported(weights)
     name = path.stem if path.suffix == ".safetensors" else path.name
     preprocessing = card.preprocessing.model_copy(update=stated)
-    return from_module(name, encoder, preprocessing, spaces=card.spaces, maps=encoder.feature_maps)
+    return from_encoder(
+        name,
+        encoder,
+        classifier,
+        preprocessing,
+        classes=card.classes,
+        spaces=card.spaces,
+        maps=encoder.feature_maps,
+    )
 
 
 def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
@@ -183,7 +192,12 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     model = OnnxModel(path)
     preprocessing = Preprocessing(size=model.size or Preprocessing().size, **UNCROPPED)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return LoadedModel(path.stem, preprocessing.model_copy(update=stated), model, digest)
+    preprocessing = preprocessing.model_copy(update=stated)
+    if not model.classifies:
+        return LoadedModel(path.stem, preprocessing, model, digest)
+    return LoadedModel(
+        path.stem, preprocessing, model, digest, model.logits, model.classes, both=model.both
+    )
 
 
 @contextmanager
