@@ -42,6 +42,9 @@ def write_result(
 
 def public_name(spec: str) -> str:
     """A data or model spec without the user's private folders."""
+    architecture, at, file = spec.partition("@")
+    if at and ":" in architecture and "/" not in architecture:  # timm:NAME@FILE
+        return f"{architecture}@{public_name(file)}"
     return Path(spec).name if Path(spec).is_absolute() or spec.startswith(("..", "~")) else spec
 
 

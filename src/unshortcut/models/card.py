@@ -62,7 +62,10 @@ def read_card(weights: Path) -> Card:
     """Read and validate the card of a file of weights."""
     path = card_path(weights)
     if not path.is_file():
-        raise UsageError(f"'{weights.name}' has no card: '{path.name}' must be in the same folder")
+        raise UsageError(
+            f"'{weights.name}' has no card: '{path.name}' must be in the same folder; for weights "
+            f"that others have published, write timm:NAME@{weights.name}"
+        )
     try:
         return Card.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
