@@ -20,7 +20,7 @@ class EncoderWithClassifier(nn.Module):
     def __init__(self, encoder: nn.Module, classifier: nn.Linear) -> None:
         super().__init__()
         self.encoder = encoder
-        self.classifier = classifier
+        self.classifier: nn.Linear = classifier
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         features: Tensor = self.encoder(images)
@@ -33,14 +33,16 @@ class EncoderWithClassifier(nn.Module):
 
 def network_and_classifier(module: nn.Module) -> tuple[nn.Module, nn.Linear | None]:
     """The network whose state dict has the names of its library, and its linear classifier."""
-    classifier = None
+    classifier: nn.Linear | None = None
     if isinstance(module, EncoderWithClassifier):
-        module, classifier = module.encoder, module.classifier
+        classifier = module.classifier
+        module = module.encoder
     if isinstance(module, Encoder):
         module = module.model
-    own = getattr(module, "get_classifier", None)  # timm's
-    if classifier is None and own is not None and isinstance(own(), nn.Linear):
-        classifier = own()
+    timms = getattr(module, "get_classifier", None)
+    if classifier is None and timms is not None:
+        layer = timms()
+        classifier = layer if isinstance(layer, nn.Linear) else None
     return module, classifier
 
 

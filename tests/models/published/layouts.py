@@ -154,11 +154,31 @@ def solo_learn() -> Layout:
     return Layout(content, encoder, head)
 
 
+def simclr() -> Layout:
+    """Encoder and head under keys of their own."""
+    encoder = resnet()
+    head = nn.Sequential(nn.Linear(96, 24, bias=False), nn.ReLU(), nn.Linear(24, 12, bias=False))
+    return Layout({"resnet": encoder.state_dict(), "head": head.state_dict()}, encoder, head)
+
+
+def moco_v3() -> Layout:
+    """A ViT whose `head` is the projection head, with batch norm that has no weights."""
+    encoder, head = vit(), with_batch_norm(64, last=True, affine=False)
+    state = {
+        **named("module.base_encoder", encoder), **named("module.base_encoder.head", head),
+        **named("module.momentum_encoder", vit()), **named("module.momentum_encoder.head", head),
+        **named("module.predictor", with_batch_norm(12, last=False)),
+    }  # fmt: skip
+    return Layout({"arch": "vit_small", "state_dict": state}, encoder, head)
+
+
 LAYOUTS = {
+    "simclr": simclr, "moco_v3": moco_v3,
     "moco_v1": moco_v1, "simsiam": simsiam, "swav": swav, "barlow_twins": barlow_twins,
     "byol": byol, "dino": dino, "solo_learn": solo_learn,
 }  # fmt: skip
 PREFIXES: Mapping[str, str] = {
+    "simclr": "resnet", "moco_v3": "state_dict.module.base_encoder",
     "moco_v1": "state_dict.module.encoder_q", "simsiam": "state_dict.module.encoder",
     "swav": "module", "barlow_twins": "model.module.backbone", "byol": "online_encoder.net",
     "dino": "teacher.backbone", "solo_learn": "state_dict.backbone",

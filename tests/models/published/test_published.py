@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -41,8 +43,9 @@ def test_encoder_and_head_of_every_layout(
     torch.manual_seed(0)
     layout = LAYOUTS[name]()
     path = save(layout.content, tmp_path / "weights.pth")
-    spec = f"timm:{'test_vit' if name == 'dino' else 'test_resnet'}@{path}"
-    images = torch.randn(2, 3, 160, 160) if name == "dino" else IMAGES
+    transformer = name in ("dino", "moco_v3")
+    spec = f"timm:{'test_vit' if transformer else 'test_resnet'}@{path}"
+    images = torch.randn(2, 3, 160, 160) if transformer else IMAGES
     loaded = load_model(spec)
     close(loaded.features(images), layout.features(images))
     close(load_projection(spec).features(images), layout.embeddings(images))
@@ -111,12 +114,13 @@ def test_a_supervised_file_gives_logits_and_the_classes_of_imagenet(tmp_path: Pa
     assert loaded.classes[0] == "n01440764" and len(loaded.classes) == 1000
     with pytest.raises(UsageError, match=r"'a.pth' has no projection head that is recognized"):
         load_projection(path)
-    few = timm.create_model("test_convnext", num_classes=5).eval()
-    loaded = load_model(f"timm:test_convnext@{save(few.state_dict(), tmp_path / 'b.bin')}")
-    assert loaded.classes is None and loaded.logits is not None
-    with torch.no_grad():
-        close(loaded.logits(IMAGES), few(IMAGES))
-        close(loaded.features(IMAGES), few.forward_head(few.forward_features(IMAGES), True))
+    for name in ("test_convnext", "test_byobnet"):  # whose classifiers are in a head
+        few = timm.create_model(name, num_classes=5).eval()
+        loaded = load_model(f"timm:{name}@{save(few.state_dict(), tmp_path / 'b.bin')}")
+        assert loaded.classes is None and loaded.logits is not None
+        with torch.no_grad():
+            close(loaded.logits(IMAGES), few(IMAGES))
+            close(loaded.features(IMAGES), few.forward_head(few.forward_features(IMAGES), True))
 
 
 def test_torchvisions_names_are_found_too(tmp_path: Path) -> None:
@@ -220,6 +224,23 @@ def test_nothing_in_a_file_is_executed(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(UsageError, match="contains no tensors"):
         load_model(f"timm:test_resnet@{only}")
     assert not Path("executed").exists()
+
+
+def test_settings_whose_classes_are_not_installed_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("confy")
+    exec("class Config: pass", vars(module))
+    settings = module.Config()
+    settings.names = ["a"]
+    model = timm.create_model("test_resnet", num_classes=0).eval()
+    content = {"hyper_parameters": {"cfg": settings}, "state_dict": model.state_dict()}
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "confy", module)
+        module.Config.__module__ = "confy"
+        path = save(content, tmp_path / "lightning.ckpt")
+    with torch.no_grad():
+        close(load_model(f"timm:test_resnet@{path}").features(IMAGES), model(IMAGES))
 
 
 def test_the_format_before_pytorch_1_6_is_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.models.loaded import Function
 from unshortcut.models.wrapping import before_pooling
 
-_RESNETS = {
+_RESNETS: dict[tuple[int, ...], str] = {
     (False, 2, 2, 2, 2): "resnet18",
     (False, 3, 4, 6, 3): "resnet34",
     (True, 3, 4, 6, 3): "resnet50",
@@ -24,6 +24,7 @@ _RESNETS = {
     (True, 3, 8, 36, 3): "resnet152",
 }
 """Names by whether blocks are bottlenecks, and their number in each stage."""
+_WIDTH = 64  # of the first block; wide ResNets and ResNeXts have more
 _BLOCK = re.compile(
     r"(?P<prefix>.*?)(?P<stage>layer[1-4]|\b[4-7])\.(?P<block>\d+)\.conv(?P<conv>\d)\.weight"
 )
@@ -51,13 +52,15 @@ def timm_architecture(name: str) -> Architecture:
     if not timm.is_model(name):
         raise unknown("timm model", name, timm.list_models())
     encoder = Encoder(EncoderSettings(name=name))
-    shapes = classifier_shapes(encoder.model, 2)
+    names = list(classifier_shapes(encoder.model, 2))
+    # A distilled model has two classifiers on different features, which are left aside.
+    place = names[0].rpartition(".")[0] if len(names) == 2 else "fc"
     return Architecture(
         f"timm:{name}",
         encoder,
         encoder.model,
         encoder.dim,
-        next(iter(shapes), "fc.weight").rpartition(".")[0],
+        place,
         encoder.feature_maps,
         timm.data.resolve_model_data_config(encoder.model)["input_size"][-1],
         lambda: tuple(timm.data.ImageNetInfo("imagenet-1k").label_names()),
@@ -97,11 +100,10 @@ def resnet_of(tensors: Mapping[str, Tensor]) -> str | None:
         if found:
             blocks[found["prefix"]][found["stage"]].add(found["block"])
     for prefix, stages in blocks.items():
-        counts = [len(stages[stage]) for stage in sorted(stages)]
-        first = sorted(stages)[0]
+        first, *_ = numbers = sorted(stages)
         bottleneck = f"{prefix}{first}.0.conv3.weight" in tensors
-        name = _RESNETS.get((bottleneck, *counts))  # type: ignore[call-overload]
-        width = tensors.get(f"{prefix}{first}.0.conv1.weight")
-        if name is not None and width is not None and len(width) == 64:
-            return str(name)
+        likely = _RESNETS.get((bottleneck, *(len(stages[number]) for number in numbers)))
+        conv = tensors.get(f"{prefix}{first}.0.conv1.weight")
+        if likely is not None and conv is not None and len(conv) == _WIDTH:
+            return likely
     return None

@@ -20,22 +20,27 @@ _PROTOTYPES = ("last_layer.", "prototypes.")
 
 
 @dataclass(frozen=True)
-class FoundHead:
-    """A projection head in a file."""
+class Found:
+    """A projection head (without normalization) or a classifier, on features (N, D)."""
 
     prefix: str
-    layers: nn.Sequential  # features (N, D) to embeddings (N, E), before normalization
+    layers: nn.Sequential
+
+    @property
+    def linear(self) -> list[nn.Linear]:
+        """The linear layers among them, at least one."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
     @property
     def widths(self) -> str:
         """Such as `2048-2048-128`."""
-        linear = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
-        return "-".join(str(n) for n in [linear[0].in_features, *(x.out_features for x in linear)])
+        widths = [self.linear[0].in_features, *(layer.out_features for layer in self.linear)]
+        return "-".join(map(str, widths))
 
 
 def find_head(
     tensors: Mapping[str, Tensor], encoder: str, classifier: str, dim: int
-) -> FoundHead | None:
+) -> Found | None:
     """The projection head of an encoder of width `dim`.
 
     It is in the place of the classifier (MoCo, SimSiam), among the encoder's layers (SwAV), or
@@ -45,35 +50,37 @@ def find_head(
         encoder: the prefix of the encoder in the file.
         classifier: the name of the classifier in the network, e.g. `fc`.
     """
-    inside = [f"{encoder}{name}." for name in (classifier, *_HEADS)]
+    others = [word for word in _HEADS if not f"{classifier}.".startswith(f"{word}.")]
+    inside = [f"{encoder}{name}." for name in (classifier, *others)]
     for prefix in (*inside, *_beside(encoder, _HEADS)):
         own = _under(tensors, prefix)
-        single = set(own) <= {"weight", "bias"} and prefix == inside[0]
+        single = set(own) <= {"weight", "bias"} and prefix in inside and "proj" not in prefix
         if single and not _is_mocos(tensors, encoder, own):
             continue  # a classifier
         layers = build_head(own, dim) if own else None
         if layers is not None:
-            return FoundHead(prefix, layers)
+            return Found(prefix, layers)
     return None
 
 
 def find_classifier(
     tensors: Mapping[str, Tensor], encoder: str, classifier: str | None, dim: int
-) -> tuple[str, nn.Linear] | None:
-    """A linear classifier on features of width `dim`, and its prefix.
+) -> Found | None:
+    """A linear classifier on features of width `dim`, in its place or beside the encoder.
 
     Args:
-        classifier: its name in the network; None if what is there is not a classifier.
+        encoder: the prefix of the encoder in the file.
+        classifier: the name of the classifier in the network; None to look only beside it.
     """
     inside = [] if classifier is None else [f"{encoder}{classifier}."]
     for prefix in (*inside, *_beside(encoder, _CLASSIFIERS)):
-        own = {
-            name: one.flatten(1) if one.ndim == 4 else one
-            for name, one in _under(tensors, prefix).items()
-        }
-        layers = build_head(own, dim) if set(own) == {"weight", "bias"} else None
-        if layers is not None and isinstance(layers[0], nn.Linear):
-            return prefix, layers[0]
+        own = _under(tensors, prefix)
+        if set(own) != {"weight", "bias"}:
+            continue
+        # A convolution of size 1 has a weight of four dimensions.
+        layers = build_head({"weight": own["weight"].flatten(1), "bias": own["bias"]}, dim)
+        if layers is not None:
+            return Found(prefix, layers)
     return None
 
 

@@ -21,7 +21,7 @@ from unshortcut.models.published.architectures import (
     timm_architecture,
     torchvision_architecture,
 )
-from unshortcut.models.published.heads import FoundHead, find_classifier, find_head
+from unshortcut.models.published.heads import Found, find_classifier, find_head
 from unshortcut.models.published.matching import Match, find_matches, misfits
 from unshortcut.models.published.reading import WeightsFile, read_file
 from unshortcut.models.published.spec import PublishedSpec, parse_published
@@ -42,7 +42,7 @@ class PublishedModel:
     name: str
     architecture: Architecture  # with the weights
     preprocessing: Preprocessing
-    head: FoundHead | None
+    head: Found | None
     classifier: nn.Linear | None
     report: str
     """What was taken from the file, and what was not."""
@@ -94,25 +94,22 @@ def load_published(spec: str | Path, **stated: Any) -> PublishedModel:
 
 def _load(spec: PublishedSpec, file: WeightsFile, stated: dict[str, Any]) -> PublishedModel:
     architecture = _architecture(spec, file)
-    network, tensors, dim = architecture.network, file.tensors, architecture.dim
-    matches = find_matches(tensors, network)
+    tensors, dim, place = file.tensors, architecture.dim, architecture.classifier
+    matches = find_matches(tensors, architecture.network)
     match = _choose(spec, file, architecture, matches)
-    network.load_state_dict(match.state(tensors), strict=False)
-    head = find_head(tensors, match.prefix, architecture.classifier, dim)
-    place = architecture.classifier if head is None else None
-    classifier = find_classifier(tensors, match.prefix, place, dim)
+    architecture.network.load_state_dict(match.state(tensors), strict=False)
+    head = find_head(tensors, match.prefix, place, dim)
+    # An encoder that was trained with a head may still have a classifier that was never used.
+    classifier = find_classifier(tensors, match.prefix, place if head is None else None, dim)
+    said = [f"{architecture.name}{_origin(match.prefix)}"]
     used = [match.prefix + name for name in match.names.values()]
-    used += [] if head is None else [name for name in tensors if name.startswith(head.prefix)]
-    used += [] if classifier is None else [f"{classifier[0]}weight", f"{classifier[0]}bias"]
-    said = [
-        f"{architecture.name} from '{match.prefix.rstrip('.')}'"
-        if match.prefix
-        else architecture.name
-    ]
-    said += [] if head is None else [f"head {head.widths} from '{head.prefix.rstrip('.')}'"]
+    if head is not None:
+        said.append(f"head {head.widths}{_origin(head.prefix)}")
+        used += [name for name in tensors if name.startswith(head.prefix)]
     if classifier is not None:
-        count = classifier[1].out_features
-        said.append(f"classifier of {count} classes from '{classifier[0].rstrip('.')}'")
+        count = classifier.linear[-1].out_features
+        said.append(f"classifier of {count} classes{_origin(classifier.prefix)}")
+        used += [f"{classifier.prefix}weight", f"{classifier.prefix}bias"]
     unused = _unused(tensors, used)
     report = f"'{file.path.name}': {', '.join(said)}" + (f"; not used: {unused}" if unused else "")
     others = [f"'{other.prefix.rstrip('.')}'" for other in matches if other is not match]
@@ -123,9 +120,13 @@ def _load(spec: PublishedSpec, file: WeightsFile, stated: dict[str, Any]) -> Pub
         architecture,
         Preprocessing(size=architecture.size).model_copy(update=stated),
         head,
-        None if classifier is None else classifier[1],
+        None if classifier is None else classifier.linear[-1],
         f"{report}.",
     )
+
+
+def _origin(prefix: str) -> str:
+    return f" from '{prefix.rstrip('.')}'" if prefix else ""
 
 
 def _architecture(spec: PublishedSpec, file: WeightsFile) -> Architecture:
