@@ -4,6 +4,7 @@ from .branches import Branched as Branched
 from .card import Card as Card
 from .card import load_encoder as load_encoder
 from .card import save_encoder as save_encoder
+from .classifier import EncoderWithClassifier as EncoderWithClassifier
 from .color_split import ColorSplit as ColorSplit
 from .embedding import embed as embed
 from .encoder import Encoder as Encoder
