@@ -42,11 +42,17 @@ def write_result(
 
 def public_name(spec: str) -> str:
     """A data or model spec without the user's private folders."""
-    prefix, colon, path = spec.rpartition(":")  # `imagenet100:/data/imagenet`
-    if Path(spec).is_absolute() or spec.startswith(("..", "~")):
+    architecture, at, file = spec.partition("@")
+    if at and ":" in architecture and "/" not in architecture:  # timm:NAME@FILE
+        return f"{architecture}@{public_name(file)}"
+    if _is_private(spec):
         return Path(spec).name
-    private = Path(path).is_absolute() or path.startswith(("..", "~"))
-    return f"{prefix}{colon}{Path(path).name}" if private else spec
+    prefix, colon, path = spec.rpartition(":")  # imagenet100:/data/imagenet
+    return f"{prefix}{colon}{Path(path).name}" if _is_private(path) else spec
+
+
+def _is_private(path: str) -> bool:
+    return Path(path).is_absolute() or path.startswith(("..", "~"))
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -4,13 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
+from torch import nn
 
 from tests.cli.test_cli import call
+from tests.models.published import layouts
 from tests.small import TINY_RECIPE
 from unshortcut.data.shapes import Shapes
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.measuring.pairs import KINDS
 from unshortcut.measuring.similarities import similarity
+from unshortcut.models.wrapping import from_module
 from unshortcut.training.pretraining import pretrain
 from unshortcut.training.projection import load_projection
 
@@ -93,6 +98,32 @@ def test_a_usage_error_is_one_sentence(
     said = capsys.readouterr().err
     assert said.splitlines()[-1].startswith("error: ") and message in said
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_published_weights_with_a_head_have_an_embedding(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    layout = layouts.moco_v1()
+    torch.save(layout.content, "moco.pth.tar")
+    words = ["timm:test_resnet@moco.pth.tar", "--data", "shapes@val", "--num-images", "8"]
+    words += ["--size", "32", "--space", "embedding"]
+    assert call("similarity", *words, "--out", "theirs") == 0
+    captured = capsys.readouterr()
+    assert "Space: embedding" in captured.out and "head 96-12" in captured.err
+    model = from_module(
+        "expected",
+        nn.Sequential(layout.encoder, layout.head),
+        Preprocessing(size=32),
+        features=layout.embeddings,
+    )
+    expected = similarity({"expected": model}, "shapes@val", num_images=8).means()["expected"]
+    (found,) = json.loads(Path("theirs/result.json").read_text())["metrics"]["models"].values()
+    for kind in KINDS:
+        assert found[kind]["mean"] == pytest.approx(expected[kind], abs=1e-4)
+    assert call("similarity", str(runs / "run0"), *words, "--out", "beside-a-run") == 0
 
 
 def test_help_teaches_the_four_pairs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,10 @@ def command(
         None, help="File to write. [default: next to the weights of the run]"
     ),
 ) -> None:
-    """Write a trained encoder in the format of another library, which loads it strictly."""
+    """Write a trained encoder in the format of another library, which loads it strictly.
+
+    The classifier of a supervised run is included.
+    """
     typer.echo(f"Exporting the encoder of {run} to {to}", err=True)
     from unshortcut.training.exporting import export
 

@@ -13,7 +13,8 @@ C = TypeVar("C", bound=Callable[..., None])
 
 _MODEL = (
     "a run folder, a .safetensors file next to its card, an .onnx file, timm:NAME, "
-    "torchvision:NAME, or package.module:function."
+    "torchvision:NAME, weights published by others (timm:NAME@FILE, or a .pth, .pt, .tar or .ckpt "
+    "file of a ResNet), or package.module:function."
 )
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=f"The model: {_MODEL}")]
 ModelsArgument = Annotated[

@@ -24,7 +24,10 @@ def command(
     sets: SetOption = [],
     devices: int = typer.Option(1, min=1, help="Number of devices, or of processes on a CPU."),
     init: str | None = typer.Option(
-        None, metavar="MODEL", help="Start from these weights: a run folder or a .safetensors file."
+        None,
+        metavar="MODEL",
+        help="Start from these weights: a run folder, a .safetensors file, timm:NAME, or weights "
+        "published by others (timm:NAME@FILE).",
     ),
     resume: bool = typer.Option(
         False,

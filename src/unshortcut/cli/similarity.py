@@ -25,9 +25,9 @@ def command(
     data: options.DataOption,
     space: str | None = typer.Option(
         None,
-        help="embedding: the output of encoder and projection head, for runs of unshortcut; "
-        "features: the output of the encoder, for any model. [default: embedding if all MODELs are "
-        "runs]",
+        help="embedding: the output of encoder and projection head, for runs of unshortcut and for "
+        "published weights that include a head; features: the output of the encoder, for any "
+        "model. [default: embedding if all MODELs are runs]",
     ),
     num_images: int = typer.Option(512, min=2, help="Number of images, chosen at random."),
     views: str | None = typer.Option(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # imports Lightning, which an audit does not need
     from unshortcut.recipes.load import AnyRecipe
 
 Space = Literal["features", "embedding"]
-"""The output of the encoder, or that of encoder and projection head (runs only)."""
+"""The output of the encoder, or that of encoder and projection head."""
 
 MOCO_V2 = "moco-v2-imagenet"
 """The recipe whose augmentations make the views by default."""
@@ -112,7 +112,8 @@ def similarity(
     Args:
         models: specs as in `load_model`, or loaded models, whose `features` are used as they are;
             a mapping gives them names.
-        space: `embedding`, the default if all models are runs, or `features`.
+        space: `embedding`, the default if all models are runs, or `features`. Published weights
+            that include a projection head have an embedding, too.
         num_images: number of images, chosen at random.
         pairs: the kinds of pairs, from `KINDS`; texture images take the longest to make.
         views: the recipe whose augmentations make the views; by default the one of the runs if all
@@ -129,14 +130,17 @@ def similarity(
     if chosen not in get_args(Space):
         raise unknown("space", chosen, get_args(Space))
 
+    options: dict[str, Any] = {"size": size, "mean": mean, "std": std}
+    given = {key: value for key, value in options.items() if value is not None}
+
     def load(spec: ModelLike) -> LoadedModel:
         if isinstance(spec, LoadedModel):
             return spec
         if chosen == "embedding":
             from unshortcut.training.projection import load_projection  # imports Lightning
 
-            return load_projection(spec)
-        return load_model(spec) if is_run(spec) else load_model(spec, size=size, mean=mean, std=std)
+            return load_projection(spec, **given)
+        return load_model(spec) if is_run(spec) else load_model(spec, **given)
 
     transforms = pair_transforms(pairs)
     recipe_name, settings = _choose_views(views, runs)

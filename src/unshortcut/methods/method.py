@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from lightning.pytorch import LightningModule
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from unshortcut.distributed import rank
@@ -142,6 +142,11 @@ class Method(LightningModule, ABC):
     def spaces(self) -> tuple[str, ...]:
         """Names of the embedding spaces of a method with several of them."""
         return ()
+
+    @property
+    def linear_classifier(self) -> nn.Linear | None:
+        """The classifier on the encoder's features, for a method that trains one to be exported."""
+        return None
 
     def after_backward(self) -> None:
         """Called after the backward pass of the last `loss`."""

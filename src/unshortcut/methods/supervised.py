@@ -25,7 +25,7 @@ class SupervisedSettings(MethodSettings):
 
 
 class Supervised(Method):
-    """One encoder and a classifier with cross-entropy; only the encoder is exported."""
+    """One encoder and a classifier with cross-entropy; both are exported."""
 
     def __init__(self, encoder: Encoder, training: TrainingContext | None = None) -> None:
         super().__init__(encoder, training)
@@ -47,6 +47,10 @@ class Supervised(Method):
         metrics = {"accuracy": (logits.argmax(dim=1) == batch.label).float().mean()}
         embeddings = F.normalize(features.detach(), dim=1)
         return StepOutput(F.cross_entropy(logits, batch.label), embeddings, metrics)
+
+    @property
+    def linear_classifier(self) -> nn.Linear | None:
+        return self.classifier
 
     def embed(self, images: Tensor) -> Tensor:
         """Unit features, the space in which the classifier is linear."""

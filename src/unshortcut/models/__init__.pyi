@@ -6,6 +6,7 @@ from .card import load_encoder as load_encoder
 from .card import save_encoder as save_encoder
 from .checkpointing import checkpoint_gradients as checkpoint_gradients
 from .checkpointing import recomputation as recomputation
+from .classifier import EncoderWithClassifier as EncoderWithClassifier
 from .color_split import ColorSplit as ColorSplit
 from .embedding import embed as embed
 from .encoder import Encoder as Encoder

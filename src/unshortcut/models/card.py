@@ -8,11 +8,12 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
-from torch import Tensor
+from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
 from unshortcut.files import write_bytes, write_json
 from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.models.classifier import classifier_tensors, take_classifier
 from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.parts import usage_error
 
@@ -27,7 +28,8 @@ class Card(BaseModel):
     encoder: EncoderSettings
     preprocessing: Preprocessing
     dim: int  # width of the features
-    classes: list[str] | None = None  # of the classifier, if there is one
+    classes: list[str] | None = None
+    """Names of the classes, in the order of the logits, if the weights include a classifier."""
     spaces: list[str] | None = None
     """Names of the spaces whose features are concatenated in equal parts, if there are any."""
     recipe: dict[str, Any] | None = None
@@ -40,9 +42,17 @@ def card_path(weights: Path) -> Path:
     return weights.with_suffix(".json")
 
 
-def save_encoder(encoder: Encoder, card: Card, weights: Path) -> None:
-    """Write weights and card; parameters have the names of the bare timm model."""
+def save_encoder(
+    encoder: Encoder, card: Card, weights: Path, classifier: nn.Linear | None = None
+) -> None:
+    """Write weights and card; parameters have the names of the bare timm model.
+
+    A classifier for the classes of the card is included under timm's name for it (`fc` in a
+    ResNet), or as `classifier` for an encoder that timm does not have.
+    """
     state = encoder.model.state_dict()
+    if classifier is not None:
+        state |= classifier_tensors(encoder, classifier)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     write_bytes(weights, save(tensors))
     write_json(card_path(weights), card.model_dump(mode="json"))
@@ -52,7 +62,10 @@ def read_card(weights: Path) -> Card:
     """Read and validate the card of a file of weights."""
     path = card_path(weights)
     if not path.is_file():
-        raise UsageError(f"'{weights.name}' has no card: '{path.name}' must be in the same folder")
+        raise UsageError(
+            f"'{weights.name}' has no card: '{path.name}' must be in the same folder; for weights "
+            f"that others have published, write timm:NAME@{weights.name}"
+        )
     try:
         return Card.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
@@ -70,12 +83,21 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def load_encoder(weights: Path) -> tuple[Encoder, Card]:
-    """Load an exported encoder, in eval mode, with its card."""
+    """Load an exported encoder, in eval mode, with its card; a classifier is left out."""
+    encoder, _, card = load_exported(weights)
+    return encoder, card
+
+
+def load_exported(weights: Path) -> tuple[Encoder, nn.Linear | None, Card]:
+    """Load an exported encoder, in eval mode, its classifier, if there is one, and its card."""
     card = read_card(weights)
     with torch.random.fork_rng(devices=[]):
         encoder = Encoder(card.encoder)
+    tensors, classifier = read_weights(weights), None
     try:
-        encoder.model.load_state_dict(read_weights(weights))
-    except RuntimeError as error:
+        if card.classes is not None:
+            classifier, tensors = take_classifier(encoder, tensors, len(card.classes))
+        encoder.model.load_state_dict(tensors)
+    except (RuntimeError, UsageError) as error:
         raise UsageError(f"'{weights.name}' does not fit its card: {error}") from None
-    return encoder.eval(), card
+    return encoder.eval(), classifier, card

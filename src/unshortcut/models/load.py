@@ -14,13 +14,16 @@ from torch import Tensor
 from unshortcut.discovery import import_object
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.models.card import WEIGHTS_FILE, load_encoder
+from unshortcut.models.card import WEIGHTS_FILE, load_exported
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
+from unshortcut.models.published.model import load_published
+from unshortcut.models.published.spec import parse_published
 from unshortcut.models.wrapping import (
     UNCROPPED,
     before_last_linear,
     before_pooling,
+    from_encoder,
     from_module,
     from_object,
     with_classes,
@@ -46,11 +49,13 @@ def load_model(
 
     Args:
         spec: a run folder; an exported `.safetensors` file with its card beside it; `timm:NAME` or
-            `torchvision:NAME` with published weights (`timm:NAME@random` is untrained); an `.onnx`
-            file; or `package.module:function`. The function returns an `nn.Module`, or an object
-            with `features(images)` and, if it classifies, `logits(images)` and `classes`. The
-            output of a module is its features, or its logits if it has `classes`. Either may have
-            a mapping `preprocessing`.
+            `torchvision:NAME` with the library's weights (`timm:NAME@random` is untrained);
+            `timm:NAME@FILE` or `torchvision:NAME@FILE` with weights that others have published, or
+            such a FILE alone (`.pth`, `.pt`, `.tar`, `.ckpt`, `.bin`) if it names its architecture
+            or contains a ResNet; an `.onnx` file; or `package.module:function`. The function
+            returns an `nn.Module`, or an object with `features(images)` and, if it classifies,
+            `logits(images)` and `classes`. The output of a module is its features, or its logits if
+            it has `classes`. Either may have a mapping `preprocessing`.
         size, mean, std, crop: preprocessing of models that do not state their own: input size, mean
             and standard deviation of the channels, and the side of the center crop divided by the
             shorter side of the resized image.
@@ -86,6 +91,8 @@ def models_by_name(models: Any) -> dict[str, Any]:
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
+    if parse_published(text) is not None:
+        return load_published(text, **stated).model()
     if path.suffix == ".safetensors" or (path / WEIGHTS_FILE).is_file():
         return _exported(path, stated)
     if path.suffix == ".onnx":
@@ -101,7 +108,7 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
         return from_object(import_object(text)(), text, **stated)
     raise UsageError(
         f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, timm:NAME, "
-        "torchvision:NAME or package.module:function"
+        "torchvision:NAME, published weights as timm:NAME@FILE, or package.module:function"
     )
 
 
@@ -109,10 +116,18 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
     weights = path if path.suffix == ".safetensors" else path / WEIGHTS_FILE
     if not weights.is_file():
         raise UsageError(f"there is no file '{weights}'")
-    encoder, card = load_encoder(weights)
+    encoder, classifier, card = load_exported(weights)
     name = path.stem if path.suffix == ".safetensors" else path.name
     preprocessing = card.preprocessing.model_copy(update=stated)
-    return from_module(name, encoder, preprocessing, spaces=card.spaces, maps=encoder.feature_maps)
+    return from_encoder(
+        name,
+        encoder,
+        classifier,
+        preprocessing,
+        classes=card.classes,
+        spaces=card.spaces,
+        maps=encoder.feature_maps,
+    )
 
 
 def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
@@ -183,7 +198,12 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     model = OnnxModel(path)
     preprocessing = Preprocessing(size=model.size or Preprocessing().size, **UNCROPPED)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return LoadedModel(path.stem, preprocessing.model_copy(update=stated), model, digest)
+    preprocessing = preprocessing.model_copy(update=stated)
+    if not model.classifies:
+        return LoadedModel(path.stem, preprocessing, model, digest)
+    return LoadedModel(
+        path.stem, preprocessing, model, digest, model.logits, model.classes, both=model.both
+    )
 
 
 @contextmanager

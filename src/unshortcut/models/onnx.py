@@ -1,5 +1,7 @@
 """ONNX: models that are loaded from a file, and export with a check."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +10,19 @@ from torch import Tensor, nn
 
 from unshortcut.errors import RunError, UsageError
 
+FEATURES, LOGITS = "features", "logits"
+"""Names of the outputs of a classifier."""
+CLASSES = "classes"
+"""Key of the file's metadata whose value is a JSON list of class names."""
 INSTALL = "install it with: pip install 'unshortcut[onnx]'"
 
 
 class OnnxModel:
-    """An ONNX file as a function from normalized images (N, 3, H, W) to its first output."""
+    """An ONNX file as a function from normalized images (N, 3, H, W) to features (N, D).
+
+    A file with outputs named `features` and `logits` is a classifier. The features of any other
+    file are its first output.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
@@ -27,16 +37,48 @@ class OnnxModel:
         self.input = self.session.get_inputs()[0]
         side = self.input.shape[-1]
         self.size: int | None = side if isinstance(side, int) else None
+        names = [output.name for output in self.session.get_outputs()]
+        self.classifies = {FEATURES, LOGITS} <= set(names)
+        self._features = FEATURES if self.classifies else names[0]
+        self.classes = self._class_names(path)
 
     def __call__(self, images: Tensor) -> Tensor:
+        return self._run(images, self._features)[0]
+
+    def logits(self, images: Tensor) -> Tensor:
+        """Logits (N, classes) of a classifier."""
+        return self._run(images, LOGITS)[0]
+
+    def both(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Features (N, D) and logits (N, classes) of a classifier."""
+        features, logits = self._run(images, FEATURES, LOGITS)
+        return features, logits
+
+    def _run(self, images: Tensor, *outputs: str) -> list[Tensor]:
         feed = {self.input.name: images.cpu().numpy().astype(np.float32)}
-        return torch.from_numpy(self.session.run(None, feed)[0]).flatten(1)
+        return [torch.from_numpy(one).flatten(1) for one in self.session.run(outputs, feed)]
+
+    def _class_names(self, path: Path) -> tuple[str, ...] | None:
+        stated = self.session.get_modelmeta().custom_metadata_map.get(CLASSES)
+        if stated is None or not self.classifies:
+            return None
+        try:
+            names = json.loads(stated)
+        except ValueError:
+            names = None
+        if not isinstance(names, list):
+            raise UsageError(f"'{path.name}': the metadata '{CLASSES}' is not a JSON list of names")
+        return tuple(map(str, names))
 
 
-def export_onnx(model: nn.Module, size: int, path: Path) -> float:
+def export_onnx(
+    model: nn.Module, size: int, path: Path, classes: Sequence[str] | None = None
+) -> float:
     """Export a model for any batch size; returns the largest difference from PyTorch's output.
 
-    The file appears under its name only after onnxruntime has run it and confirmed the output.
+    The output is named `features`. With `classes`, the model returns features and logits, and the
+    file has both outputs and the class names in its metadata. The file appears under its name only
+    after onnxruntime has run it and confirmed the outputs.
     """
     images = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0))
     aside = path.with_name(f".{path.stem}.partial.onnx")
@@ -48,20 +90,39 @@ def export_onnx(model: nn.Module, size: int, path: Path) -> float:
             (images,),
             str(aside),
             input_names=["images"],
-            output_names=["features"],
+            output_names=[FEATURES] if classes is None else [FEATURES, LOGITS],
             dynamic_shapes=({0: batch},),
             dynamo=True,
             external_data=False,
             verbose=False,
         )
+        if classes is not None:
+            _add_metadata(aside, CLASSES, json.dumps(list(classes), ensure_ascii=False))
         with torch.no_grad():
             expected = model(images)
-        difference = float((OnnxModel(aside)(images) - expected).abs().max())
-        if difference > 1e-3 * max(1.0, float(expected.abs().max())):
-            raise RunError(f"the ONNX model differs from the original by {difference:.2g}")
+        written = OnnxModel(aside)
+        pairs = [(written(images), expected)]
+        if classes is not None:
+            pairs = list(zip(written.both(images), expected, strict=True))
+        difference = max(_difference(found, true) for found, true in pairs)
         aside.replace(path)
     except ImportError:
         raise UsageError(f"export to ONNX needs onnx and onnxscript; {INSTALL}") from None
     finally:
         aside.unlink(missing_ok=True)
     return difference
+
+
+def _difference(found: Tensor, expected: Tensor) -> float:
+    difference = float((found - expected).abs().max())
+    if difference > 1e-3 * max(1.0, float(expected.abs().max())):
+        raise RunError(f"the ONNX model differs from the original by {difference:.2g}")
+    return difference
+
+
+def _add_metadata(path: Path, key: str, value: str) -> None:
+    import onnx
+
+    model = onnx.load(path)
+    onnx.helper.set_model_props(model, {key: value})
+    onnx.save(model, path)

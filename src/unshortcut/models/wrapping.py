@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.models.classifier import EncoderWithClassifier
 from unshortcut.models.loaded import Both, Function, LoadedModel
 from unshortcut.parts import build
 
@@ -57,6 +58,33 @@ def from_module(
         None if spaces is None else tuple(spaces),
         both and torch.no_grad()(both),
         maps and torch.no_grad()(maps),
+    )
+
+
+def from_encoder(
+    name: str,
+    encoder: nn.Module,
+    classifier: nn.Linear | None,
+    preprocessing: Preprocessing,
+    *,
+    classes: Sequence[str] | None = None,
+    spaces: Sequence[str] | None = None,
+    maps: Function | None = None,
+) -> LoadedModel:
+    """Wrap an encoder and, if there is one, the classifier on its features."""
+    if classifier is None:
+        return from_module(name, encoder, preprocessing, spaces=spaces, maps=maps)
+    both = EncoderWithClassifier(encoder, classifier)
+    return from_module(
+        name,
+        both,
+        preprocessing,
+        features=encoder,
+        logits=both.logits,
+        classes=None if classes is None else tuple(classes),
+        spaces=spaces,
+        both=both,
+        maps=maps,
     )
 
 

@@ -20,7 +20,8 @@ A training run of unshortcut. Files in this folder:
   views.png              some images and the views that the method sees of them
   checkpoint.ckpt        the state to resume from
   skipped.jsonl          unreadable images, with the reason (only if there are any)
-  encoder.safetensors    the trained encoder, with its card encoder.json (when finished)
+  encoder.safetensors    the trained encoder (with the classifier of a supervised run), and its
+                         card encoder.json (when finished)
   result.json            the final metrics (when finished)
 A loss that rises at first is normal for a queue of negatives: the queue fills with harder ones.
 """

@@ -15,6 +15,7 @@ from unshortcut.methods.method import Method
 from unshortcut.methods.optimization import lr_factor
 from unshortcut.models.batchnorm import SplitBatchNorm
 from unshortcut.models.checkpointing import checkpoint_gradients
+from unshortcut.models.load import load_model
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import Recipe, TrainingSettings
 from unshortcut.training.acceleration import check_hardware, device_type
@@ -147,7 +148,7 @@ def forecast(
     # Shapes without values, unless there are weights to fit in.
     with torch.device("meta") if init is None else nullcontext():
         sizes = expected.num_images, expected.num_classes
-        method = build_sized_method(settings, *sizes, init)
+        method = build_sized_method(settings, *sizes, None if init is None else load_model(init))
     warnings = check_method(method, settings, machine)
     obstacle = None
     try:

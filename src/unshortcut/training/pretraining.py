@@ -1,6 +1,6 @@
 """Pretraining: from a recipe and data to a trained, exported encoder."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from unshortcut.result import commit, public_name, versions, write_result
 from unshortcut.training.acceleration import check_hardware
 from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
+from unshortcut.training.initial_weights import load_into, take_up_classifier
 from unshortcut.training.logs import read_log
 from unshortcut.training.machine import Machine, find_machine
 from unshortcut.training.online_knn import OnlineKnn
@@ -64,7 +65,9 @@ def pretrain(
         out: the run folder, which must be new or empty unless `resume` is set.
         sets: changes to the recipe, `key=value`, e.g. `schedule.epochs=10`.
         devices: number of devices, or processes on a CPU, that share each batch.
-        init: a model whose encoder weights to start from: a run folder or an exported file.
+        init: a model whose encoder weights to start from, as in `load_model`: a run, an exported
+            file, `timm:NAME`, or weights published by others (`timm:NAME@FILE`). A supervised run
+            also takes up its classifier if it is for the same classes.
         resume: continue the run in `out`, to the same weights as without an interruption; if
             nothing has been written there yet, the run starts.
         command: the command to repeat; shown, with `--resume`, when the run is interrupted.
@@ -77,7 +80,7 @@ def pretrain(
     machine.check_batch(settings.data.batch_size, settings.training.accumulate)
     check_hardware(settings.training, machine)
     run_data = open_run_data(settings, data, console, visible=leads)
-    method = build_method(settings, init, run_data.source)
+    method = build_method(settings, init, run_data.source, console if leads else None)
     warnings = check_method(method, settings, machine)
     if leads:
         for warning in warnings:
@@ -92,7 +95,8 @@ def pretrain(
     if not leads:
         return PretrainingRun(folder.path, {})
     metrics = _final_metrics(folder, knn, method)
-    save_encoder(method.encoder, card_of(method, settings), folder.weights)
+    card = card_of(method, settings, run_data.source.classes)
+    save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
     write_result(
         folder.result,
         "pretrain",
@@ -121,51 +125,41 @@ def check_method(method: Method, recipe: Recipe, machine: Machine) -> list[str]:
 
 
 def build_method(
-    recipe: Recipe, init: str | Path | None = None, source: ImageSource | None = None
+    recipe: Recipe,
+    init: str | Path | None = None,
+    source: ImageSource | None = None,
+    console: Console | None = None,
 ) -> Method:
     """Build the method of a recipe; its initial weights depend on the recipe's seed alone.
 
-    Without the source of its training images it can embed, but in general not be trained.
+    Without the source of its training images it can embed, but in general not be trained. The
+    console is told what happens to the classifier of `init`.
     """
     num_images = None if source is None else len(source)
-    num_classes = None if source is None or source.classes is None else len(source.classes)
-    return build_sized_method(recipe, num_images, num_classes, init)
+    classes = None if source is None else source.classes
+    given = None if init is None else load_model(init)
+    sizes = num_images, None if classes is None else len(classes)
+    method = build_sized_method(recipe, *sizes, given)
+    if given is not None:
+        said = take_up_classifier(method, given, classes)
+        if console is not None and said:
+            console.print(said, highlight=False, markup=False)
+    return method
 
 
 def build_sized_method(
     recipe: Recipe,
     num_images: int | None,
     num_classes: int | None,
-    init: str | Path | None = None,
+    init: LoadedModel | None = None,
 ) -> Method:
     """Build the method of a recipe for data of a given size, which need not be there."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
         encoder = Encoder(recipe.encoder, channels_last=recipe.training.channels_last)
         if init is not None:
-            _load_into(encoder, init)
+            load_into(encoder, init)
         return recipe.method.build(encoder, recipe.training_context(num_images, num_classes))
-
-
-def _load_into(encoder: Encoder, init: str | Path) -> None:
-    """Load the weights of a model of the same architecture, without its classifier."""
-    module = load_model(init).module
-    if module is None:
-        raise UsageError(f"--init: '{init}' has no weights to load")
-    given = (module.model if isinstance(module, Encoder) else module).cpu().state_dict()
-    wanted = encoder.model.state_dict()
-    unfit = [k for k in wanted if k not in given or given[k].shape != wanted[k].shape]
-    if unfit and encoder.settings.branches > 1:
-        raise UsageError(
-            f"--init: the recipe's encoder has {encoder.settings.branches} branches, but "
-            f"'{init}' is another kind of encoder"
-        )
-    if unfit:
-        raise UsageError(
-            f"--init: the weights of '{init}' do not fit the recipe's encoder: {len(unfit)} of "
-            f"{len(wanted)} tensors are missing or have another shape; the first is '{unfit[0]}'"
-        )
-    encoder.model.load_state_dict({name: given[name] for name in wanted})
 
 
 def _metadata(
@@ -232,13 +226,14 @@ def _final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> 
     return metrics
 
 
-def card_of(method: Method, recipe: Recipe) -> Card:
-    """The card of a method's encoder, with its spaces if the method has several."""
+def card_of(method: Method, recipe: Recipe, classes: Sequence[str] | None = None) -> Card:
+    """The card of a method's encoder, with its spaces or the classes of its classifier, if any."""
     encoder = method.encoder
     return Card(
         encoder=recipe.encoder,
         preprocessing=preprocessing(recipe),
         dim=encoder.dim,
+        classes=None if classes is None or method.linear_classifier is None else list(classes),
         spaces=list(method.spaces) if encoder.settings.branches > 1 and method.spaces else None,
         recipe=to_mapping(recipe),
         versions=versions(),

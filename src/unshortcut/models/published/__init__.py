@@ -1,0 +1,1 @@
+"""Weights that others have published: MoCo, SimCLR, BYOL, DINO, solo-learn, lightly, timm, …"""
