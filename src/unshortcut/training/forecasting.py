@@ -197,7 +197,7 @@ def _measured(
 
 
 def _batch_norm_groups(method: Method, training: TrainingSettings, devices: int) -> int:
-    """The number of groups over all devices; without synchronization, every device has one or more."""
+    """The number of groups over all devices, each of which has at least one of its own."""
     if training.sync_batch_norm:
         return 1
     norms = (module for module in method.modules() if isinstance(module, SplitBatchNorm))

@@ -24,8 +24,8 @@ def load_into(encoder: Encoder, model: LoadedModel) -> None:
         )
     if unfit:
         raise UsageError(
-            f"--init: the weights of '{model.name}' do not fit the recipe's encoder: {len(unfit)} of "
-            f"{len(wanted)} tensors are missing or have another shape; the first is '{unfit[0]}'"
+            f"--init: the weights of '{model.name}' do not fit the recipe's encoder: {len(unfit)} "
+            f"of {len(wanted)} tensors are missing or have another shape; the first is '{unfit[0]}'"
         )
     encoder.model.load_state_dict({name: given[name] for name in wanted})
 
