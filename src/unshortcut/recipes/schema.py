@@ -72,13 +72,22 @@ class Recipe(Strict):
             raise UsageError(
                 f"data.batch_size {batch} must be a multiple of training.accumulate {accumulate}"
             )
+        if self.views.filtered_copy is not None and self.data.filtered_copy is None:
+            raise UsageError(
+                "views.filtered_copy is for the images of data.filtered_copy: set both"
+            )
         self.view_plan()
         return self
 
     def view_plan(self) -> ViewPlan:
         """The plan of the views that the method asks for."""
         views = self.views
-        return ViewPlan(self.method.view_transforms(), views.augmentations, views.overrides)
+        return ViewPlan(
+            self.method.view_transforms(),
+            views.augmentations,
+            views.overrides,
+            views.filtered_copy,
+        )
 
     def training_context(
         self, num_images: int | None = None, num_classes: int | None = None
