@@ -206,7 +206,7 @@ def card_of(method: Method, recipe: Recipe) -> Card:
     """The card of a method's encoder, with its spaces if the method has several."""
     encoder = method.encoder
     return Card(
-        encoder=recipe.encoder.trained(),
+        encoder=recipe.encoder,
         preprocessing=preprocessing(recipe),
         dim=encoder.dim,
         spaces=list(method.spaces) if encoder.settings.branches > 1 and method.spaces else None,
