@@ -46,7 +46,7 @@ class RowEntry(_Entry):
     prefix: str = ""
     """What the names of the recipe's metrics begin with in this row."""
     option: str = ""
-    """What is added to the commands of the columns in this row."""
+    """What is added to the columns' commands of `probe` in this row."""
     values: dict[str, float] = {}
     """The printed numbers by metric, for a row without a recipe."""
     without: dict[str, str] = {}

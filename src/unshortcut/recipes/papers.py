@@ -43,7 +43,7 @@ class TableRow:
     intervals: Mapping[str, float]
     """Half the width of the printed 95 % interval, where there is one."""
     option: str = ""
-    """What the commands of the columns need in addition."""
+    """What the columns' commands of `probe` need in addition."""
     without: Mapping[str, str] | None = None
     """Reasons for cells that are absent."""
 
