@@ -41,13 +41,11 @@ def card_path(weights: Path) -> Path:
 
 
 def save_encoder(encoder: Encoder, card: Card, weights: Path) -> None:
-    """Write weights and card; parameters have the names of the bare timm model.
-
-    The card does not list options that only changed the initial weights.
-    """
+    """Write weights and card; parameters have the names of the bare timm model."""
     state = encoder.model.state_dict()
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     write_bytes(weights, save(tensors))
+    # Options that only changed the initial weights are not needed to use trained ones.
     card = card.model_copy(update={"encoder": card.encoder.trained()})
     write_json(card_path(weights), card.model_dump(mode="json"))
 

@@ -67,14 +67,14 @@ class Recipe(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.views.filtered_copy is not None and self.data.filtered_copy is None:
+            raise UsageError(
+                "views.filtered_copy is for the images of data.filtered_copy: set both"
+            )
         accumulate, batch = self.training.accumulate, self.data.batch_size
         if batch % accumulate:
             raise UsageError(
                 f"data.batch_size {batch} must be a multiple of training.accumulate {accumulate}"
-            )
-        if self.views.filtered_copy is not None and self.data.filtered_copy is None:
-            raise UsageError(
-                "views.filtered_copy is for the images of data.filtered_copy: set both"
             )
         self.view_plan()
         return self
