@@ -114,6 +114,20 @@ def test_a_jitter_of_nothing_leaves_the_step_out() -> None:
     }
 
 
+def test_a_blur_with_a_kernel_size_spreads_no_further() -> None:
+    image = np.zeros((9, 9, 3), np.uint8)
+    image[4, 4] = 255
+    settings = {"sigma": (2.0, 2.0), "p": 1.0}
+    narrow = make_augmentation("gaussian_blur", {**settings, "kernel_size": 3}).apply(image, 2.0)
+    wide = make_augmentation("gaussian_blur", settings).apply(image, 2.0)
+    assert {tuple(at) for at in np.argwhere(narrow[..., 0])} == {
+        (y, x) for y in (3, 4, 5) for x in (3, 4, 5)
+    }
+    assert (wide[..., 0] > 0).sum() > 9
+    with pytest.raises(UsageError, match="sigma must be above 0"):
+        make_augmentation("gaussian_blur", {"sigma": (0, 1), "kernel_size": 3})
+
+
 def test_blur_is_drawn_uniformly() -> None:
     blur = make_augmentation("gaussian_blur", {"p": 1.0, "sigma": [0.1, 2.0]})
     rng = generator(0, "blur")

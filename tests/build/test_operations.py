@@ -84,6 +84,19 @@ def test_robust_is_another_conductance_than_the_default() -> None:
     assert np.array_equal(robust, tukey) and not np.array_equal(robust, plain)
 
 
+def test_a_range_of_iterations_gives_each_image_one_of_them_by_its_key() -> None:
+    operation = make_operation("anisotropic", {"iterations": [10, 19]})
+    fixed = {
+        count: make_operation("anisotropic", {"iterations": count}).apply(image(), generator(0))
+        for count in range(9, 21)
+    }
+    drawn = [operation.apply(image(), generator(0, str(key))) for key in range(60)]
+    found = {count for made in drawn for count, one in fixed.items() if np.array_equal(made, one)}
+    assert found == set(range(10, 20)), "ten variations, both ends included"
+    again = operation.apply(image(), generator(0, "7"))
+    assert np.array_equal(again, drawn[7])
+
+
 def test_a_texture_is_made_of_the_images_pixels() -> None:
     given = image()
     made = make_operation("texture", {"size": 50, "patch": 20}).apply(given, generator(0))
@@ -99,7 +112,8 @@ def test_a_texture_is_made_of_the_images_pixels() -> None:
         ("anisotropic", {"gamma": 0.5}, "gamma must be above 0 and at most 1/4"),
         ("anisotropic", {"conductance": "tuky"}, "conductance"),
         ("anisotropic", {"kapa": 3}, "did you mean 'kappa'"),
-        ("robust", {"iterations": -1}, "iterations must be at least 0"),
+        ("robust", {"iterations": -1}, "'iterations' must be one or two integers of at least 0"),
+        ("anisotropic", {"iterations": [20, 10]}, "the lower first"),
         ("robust", {"iterations": "many"}, "iterations"),
         ("gaussian", {"sigma": [3, 2]}, "the lower first"),
         ("bilateral", {"diameter": 0}, "bilateral': 'diameter' must be an integer from 1 to 99"),

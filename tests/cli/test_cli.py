@@ -181,6 +181,21 @@ def test_recipes_are_listed_in_groups_and_by_pattern(capsys: pytest.CaptureFixtu
     assert "no recipe matches 'nothing-*'" in capsys.readouterr().err
 
 
+def test_the_tables_of_the_papers_are_listed_with_recipes_commands_and_numbers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert call("recipes", "--papers", "dissertation/2.[16]") == 0
+    shown = capsys.readouterr().out
+    assert "moco-v2-anisotropic-doubled-imagenet" in shown and "voc_ap50 83.7" in shown
+    assert "not yet: DenseCL is not implemented" in shown
+    assert "unshortcut audit RUN --data /data/imagenet --corrupted" in shown
+    assert "10 rows: 5 by a recipe, 0 by a command, 5 not yet" in shown
+    assert call("recipes", "--papers", "dissertation/9.9") == 2
+    assert "did you mean 'dissertation/" in capsys.readouterr().err
+    assert call("recipes", "--papers", "--set", "seed=1") == 2
+
+
 def test_recipes_in_a_folder_without_a_title_are_listed_under_its_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,7 +207,13 @@ def test_recipes_in_a_folder_without_a_title_are_listed_under_its_name(
 
 @pytest.mark.parametrize(
     ("words", "status"),
-    [(["recipes"], 0), (["recipes", "x"], 2), (["reproduce"], 0), (["reproduce", "x"], 2)],
+    [
+        (["recipes"], 0),
+        (["recipes", "--papers"], 0),
+        (["recipes", "x"], 2),
+        (["reproduce"], 0),
+        (["reproduce", "x"], 2),
+    ],
 )
 def test_listings_and_unknown_names_do_not_wait_for_torch(words: list[str], status: int) -> None:
     done = subprocess.run(

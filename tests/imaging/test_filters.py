@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.imaging.pictures import KINDS, pictures
-from unshortcut.imaging.filters import bilateral, cartoon
+from unshortcut.imaging.filters import Outlines, bilateral, cartoon
 
 FILTERS = [bilateral, cartoon]
 Filter = Callable[..., np.ndarray]
@@ -50,20 +50,31 @@ def test_bilateral_is_its_definition() -> None:
     np.testing.assert_array_equal(again, twice)
 
 
+@pytest.mark.parametrize("outlines", ["image", "filtered"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_cartoon_is_the_flat_image_with_its_dark_edges_black(kind: str) -> None:
+def test_cartoon_is_the_flat_image_with_the_dark_edges_of_the_gray_one_black(
+    kind: str, outlines: Outlines
+) -> None:
     for image in pictures(kind, 2):
         image = image[:200, :200]
-        out = cartoon(image)
+        out = cartoon(image, outlines=outlines)
         flat = bilateral(image)
-        gray = cv2.medianBlur(cv2.cvtColor(flat, cv2.COLOR_RGB2GRAY), 7).astype(int)
+        drawn = image if outlines == "image" else flat
+        gray = cv2.medianBlur(cv2.cvtColor(drawn, cv2.COLOR_RGB2GRAY), 7).astype(int)
         padded = np.pad(gray, 4, "edge")
         windows = np.lib.stride_tricks.sliding_window_view(padded, (9, 9))
         margin = gray - (windows.mean((2, 3)) - 4)
         np.testing.assert_array_equal(out[margin < -1], 0)
         np.testing.assert_array_equal(out[margin > 1], flat[margin > 1])
-        outlines = ((out == 0).all(-1) & (flat > 0).any(-1)).mean()
-        assert 0 < outlines < 0.4
+        share = ((out == 0).all(-1) & (flat > 0).any(-1)).mean()
+        assert 0 < share < 0.4
+
+
+def test_by_default_a_cartoon_has_outlines_that_the_filter_would_remove() -> None:
+    stripes = np.where(np.arange(48) % 12 < 6, 120, 132)[None, :, None]
+    image = np.broadcast_to(stripes, (48, 48, 3)).astype(np.uint8)  # weak texture
+    assert (cartoon(image) == 0).any()
+    assert (cartoon(image, outlines="filtered") > 0).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,6 +137,7 @@ def test_the_number_of_threads_changes_nothing(function: Filter) -> None:
         (bilateral, {"sigma_color": 0}, "must be above 0, not 0 and 7.0"),
         (cartoon, {"sigma_space": -1}, "must be above 0"),
         (cartoon, {"median": 4}, "median must be odd"),
+        (cartoon, {"outlines": "sketch"}, "must be one of .*, not 'sketch'"),
         (cartoon, {"block": 1}, "block odd and at least 3, not 7 and 1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torchvision
 from torch import nn
 
 from unshortcut.errors import UsageError
@@ -9,6 +10,7 @@ from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy
 from unshortcut.models.queue import Queue
+from unshortcut.recipes.reading import read_recipe
 
 
 @pytest.mark.parametrize("size", [1, 5, 8, 12])
@@ -57,6 +59,33 @@ def test_the_momentum_copy_follows_parameters_and_keeps_its_own_buffers() -> Non
 def test_the_head_of_moco_v2_is_two_linear_layers() -> None:
     kinds = [type(layer) for layer in MLPHead(4, 8, 2).layers]
     assert kinds == [nn.Linear, nn.ReLU, nn.Linear]
+
+
+def test_a_last_bias_is_an_addition_to_a_head_with_batch_norm_in_hidden_layers() -> None:
+    plain, biased = (
+        MLPHead(6, 4, 3, batch_norm="hidden", last_bias=last_bias) for last_bias in (False, True)
+    )
+    added = set(biased.state_dict()) - set(plain.state_dict())
+    assert added == {"layers.3.bias"}, "Linear, BatchNorm1d, ReLU, Linear"
+    assert MLPHead(6, 4, 3).layers[2].bias is not None
+
+
+@pytest.mark.parametrize("recipe", ["moco-v2-imagenet", "moco-v2-cifar10"])
+def test_papers_resnets_start_with_the_distribution_of_torchvisions(recipe: str) -> None:
+    settings = EncoderSettings(**read_recipe(recipe)["encoder"])
+    ours = create_encoder(settings, 0).model.state_dict()
+    torch.manual_seed(0)
+    theirs = torchvision.models.get_model(settings.name, weights=None).state_dict()
+    for name, tensor in ours.items():
+        other = theirs[name]
+        if tensor.ndim == 1:
+            assert torch.equal(tensor, other), f"{name}: batch norms start with 1 and 0"
+        elif tensor.shape == other.shape and tensor.ndim == 4:
+            assert tensor.mean().abs() < 5 * other.std() / tensor.numel() ** 0.5
+            assert tensor.std().item() == pytest.approx(other.std().item(), rel=0.02), name
+    plain = create_encoder(EncoderSettings(name=settings.name), 0).model.state_dict()
+    last = max(key for key in plain if key.startswith("layer4.0.bn") and key.endswith("weight"))
+    assert not plain[last].any(), "timm's own default is 0"
 
 
 def test_an_encoder_depends_on_its_seed_alone() -> None:

@@ -100,7 +100,10 @@ def test_a_row_is_trained_as_section_4_and_moco_say(name: str) -> None:
     recipe = load_recipe(name)
     method, optimizer, schedule = method_of(recipe), recipe.optimizer, recipe.schedule
     assert (recipe.data.name, recipe.data.batch_size) == ("imagenet100", 256)
-    assert (recipe.encoder.name, recipe.encoder.options) == ("resnet50", {})
+    assert (recipe.encoder.name, recipe.encoder.options) == (
+        "resnet50",
+        {"zero_init_last": False},
+    )
     assert (optimizer.name, optimizer.lr, optimizer.momentum) == ("sgd", 0.03, 0.9)
     assert optimizer.weight_decay == 1e-4
     assert (schedule.epochs, schedule.kind, schedule.warmup_epochs) == (500, "step", 0)

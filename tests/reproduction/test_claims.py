@@ -103,6 +103,15 @@ def test_equal_trainings_of_different_claims_are_one() -> None:
     assert size["patch=8-28"] == flips["patch=8-28 flips=none"]
 
 
+def test_the_sweeps_have_the_values_of_the_figures() -> None:
+    for name in ("negatives-alpha", "negatives-similarity"):
+        for scale in ("small", "paper"):
+            (axis,) = CLAIMS[name].axes(scale)  # type: ignore[arg-type]
+            assert axis.values == ("0", "1", "2", "3", "4", "5"), "figures 6 and 13"
+    queues, _ = CLAIMS["negatives-memory"].axes("paper")
+    assert queues.values == ("1024", "2048", "4096", "8192", "12288", "16384"), "figures 4 and 5"
+
+
 def test_the_claims_on_leave_one_out_share_what_they_can() -> None:
     rotation, add_one, color = keys("looc-rotation"), keys("looc-add-one"), keys("looc-color")
     for label in ("method=moco", "method=moco-rotation", "method=looc-rotation"):

@@ -8,14 +8,16 @@ import timm
 import torch
 import torchvision
 
-from tests.small import TINY
+from tests.small import TINY, TINY_RECIPE
+from unshortcut import pretrain
+from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.batchnorm import split_batch_norm
-from unshortcut.models.card import Card, save_encoder
+from unshortcut.models.card import WEIGHTS_FILE, Card, read_card, save_encoder
 from unshortcut.models.encoder import Encoder, EncoderSettings, create_encoder
 from unshortcut.models.load import load_model
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import Target, export
 
 IMAGES = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
 
@@ -50,6 +52,33 @@ def test_torchvision_loads_it_strictly(tmp_path: Path) -> None:
     model.load_state_dict(torch.load(out, weights_only=True), strict=True)
     with torch.no_grad():
         torch.testing.assert_close(model.eval()(IMAGES), encoder(IMAGES), rtol=0, atol=1e-5)
+
+
+def test_options_that_only_change_initial_weights_are_no_option_of_the_exported_encoder() -> None:
+    settings = EncoderSettings(
+        name="resnet18", options={"zero_init_last": False, "channels": [8, 16, 32, 64]}
+    )
+    assert settings.trained().options == {"channels": [8, 16, 32, 64]}
+    assert settings.options["zero_init_last"] is False, "the settings themselves stay"
+
+
+@pytest.mark.parametrize("to", ["timm", "torchvision"])
+def test_a_run_of_the_papers_resnet_loads_without_options(tmp_path: Path, to: Target) -> None:
+    changes = ["encoder={name: resnet18, options: {zero_init_last: false}}"]
+    run = pretrain(TINY_RECIPE, Shapes("train", size=32, count=32), tmp_path / "run", sets=changes)
+    assert read_card(run.folder / WEIGHTS_FILE).encoder == EncoderSettings(name="resnet18")
+    weights = torch.load(export(run.folder, to), weights_only=True)
+    model: torch.nn.Module = (
+        timm.create_model("resnet18", num_classes=0)
+        if to == "timm"
+        else torchvision.models.resnet18()
+    )
+    if to == "torchvision":
+        model.fc = torch.nn.Identity()
+    model.load_state_dict(weights, strict=True)
+    expected = load_model(run.folder).features(IMAGES)
+    with torch.no_grad():
+        torch.testing.assert_close(model.eval()(IMAGES), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_onnx_agrees_for_any_batch_size(tmp_path: Path) -> None:

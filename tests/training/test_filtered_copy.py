@@ -12,14 +12,17 @@ from lightning.pytorch import Callback, Trainer
 
 from tests.small import TINY_RECIPE
 from unshortcut import pretrain
-from unshortcut.data.copies import MANIFEST, open_copy
+from unshortcut.data.copies import MANIFEST, open_copy, with_filtered_copy
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.files import write_json
+from unshortcut.imaging.blur import gaussian_blur
 from unshortcut.models.card import WEIGHTS_FILE, read_weights
+from unshortcut.recipes.load import load_recipe
 from unshortcut.training.logs import read_log
 from unshortcut.training.online_knn import KnnData, knn_data
+from unshortcut.views.plan import ViewPlan
 
 
 @pytest.fixture
@@ -49,6 +52,50 @@ def test_a_run_with_a_filtered_copy_trains_on_images_and_copies_and_lists_what_i
     plain = pretrain(TINY_RECIPE, photos, tmp_path / "plain", sets=sets)
     steps = [read_log(folder / "log.jsonl")[-1]["step"] for folder in (run.folder, plain.folder)]
     assert steps == [2 * (63 // 16), 2 * (32 // 16)], "two epochs of whole batches"
+
+
+def test_copies_have_the_augmentations_of_their_own_and_images_those_of_all(
+    photos: Path, tmp_path: Path
+) -> None:
+    doubled = with_filtered_copy(open_data(photos), str(tmp_path / "copy"))
+    blur = {"name": "gaussian_blur", "sigma": [2.0, 2.0], "p": 1.0}
+    crop = {"name": "random_resized_crop"}
+    values = {**TINY_RECIPE, "data": {"filtered_copy": "copy", "batch_size": 16}}
+    values["views"] = {"size": 32, "augmentations": [crop, blur], "filtered_copy": [crop]}
+    values["method"] = {"name": "simclr"}
+    plan = load_recipe(values).view_plan()
+    cropped = ViewPlan(plan.transforms, load_recipe(values).views.augmentations[:1])
+    checked = set()
+    for index in (0, 1, len(doubled) - 2, len(doubled) - 1):
+        image = doubled.image(index)
+        views, plain = plan(image, 0, 0, index), cropped(image, 0, 0, index)
+        copied = index >= len(doubled) // 2
+        checked.add(copied)
+        for name, view in views.items():
+            expected = plain[name] if copied else gaussian_blur(plain[name], 2.0)
+            np.testing.assert_array_equal(view, expected)
+    assert checked == {True, False}
+
+
+def test_augmentations_for_copies_need_copies() -> None:
+    with pytest.raises(UsageError, match="filtered_copy is for the images of data"):
+        load_recipe(TINY_RECIPE, ["views.filtered_copy=[]"])
+
+
+def test_half_of_the_doubled_recipes_views_are_copies_and_never_blurred() -> None:
+    recipe = load_recipe("moco-v2-anisotropic-doubled-imagenet")
+    assert recipe.views.filtered_copy is not None
+    names = [
+        [one.name for one in augmentations]
+        for augmentations in (recipe.views.augmentations, recipe.views.filtered_copy)
+    ]
+    assert [name for name in names[0] if name != "gaussian_blur"] == names[1]
+    kept = [one for one in recipe.views.augmentations if one.name != "gaussian_blur"]
+    assert recipe.views.filtered_copy == kept
+    (blur,) = (one for one in recipe.views.augmentations if one.name == "gaussian_blur")
+    assert blur.p == 0.5  # type: ignore[attr-defined]
+    base = load_recipe("moco-v2-imagenet")
+    assert 2 * recipe.schedule.epochs == base.schedule.epochs
 
 
 def test_a_run_resumes_where_its_copy_has_moved_and_not_where_it_has_changed(
@@ -150,6 +197,10 @@ def test_copies_of_another_size_are_refused_before_anything_is_written(
 
 def test_copies_of_copies_are_refused(photos: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    views = f"views.augmentations=[{{name: from_copy, path: {copy}}}]"
-    with pytest.raises(UsageError, match="copies have no copies"):
-        pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=[views, f"data.filtered_copy={copy}"])
+    for key in ("augmentations", "filtered_copy"):
+        sets = [
+            f"data.filtered_copy={copy}",
+            f"views.{key}=[{{name: random_resized_crop}}, {{name: from_copy, path: {copy}}}]",
+        ]
+        with pytest.raises(UsageError, match="copies have no copies"):
+            pretrain(TINY_RECIPE, photos, tmp_path / "run", sets=sets)

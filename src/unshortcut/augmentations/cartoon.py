@@ -8,7 +8,7 @@ from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import RandomlyApplied
 from unshortcut.augmentations.bilateral_filter import BilateralSettings
 from unshortcut.fields import Integer, Number, Odd, Probability
-from unshortcut.imaging.filters import cartoon
+from unshortcut.imaging.filters import Outlines, cartoon
 from unshortcut.parts import settings
 
 
@@ -22,6 +22,8 @@ class CartoonSettings(BilateralSettings):
     """Size in pixels of the local mean for the outlines; odd. Larger values widen the lines."""
     offset: Annotated[Number, Field(ge=-255, le=255)] = 4.0
     """A pixel is part of an outline if it is this many gray levels below the local mean."""
+    outlines: Outlines = "image"
+    """Whether outlines are found in the image itself, as in the papers, or after the filter."""
 
     def change(self, image: ImageArray) -> ImageArray:
         """The image as a cartoon."""
@@ -34,6 +36,7 @@ class CartoonSettings(BilateralSettings):
             median=self.median,
             block=self.block,
             offset=self.offset,
+            outlines=self.outlines,
         )
 
 

@@ -2,9 +2,11 @@
 
 from typing import Annotated
 
+from pydantic import Field
+
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
-from unshortcut.fields import Pair, Probability, in_order
+from unshortcut.fields import Integer, Odd, Pair, Probability, in_order
 from unshortcut.imaging.blur import gaussian_blur
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
@@ -17,8 +19,14 @@ class GaussianBlur(Augmentation):
     name = "gaussian_blur"
 
     sigma: Annotated[Pair, in_order(0)] = (0.1, 2.0)
-    """Range of the standard deviation in pixels."""
+    """Range of the standard deviation in pixels, above 0 with a `kernel_size`."""
+    kernel_size: Annotated[Integer, Field(ge=3, le=99), Odd] | None = None
+    """Width at which the kernel is cut off, in pixels, odd; by default as wide as Pillow's."""
     p: Probability = 0.5
+
+    def __post_init__(self) -> None:
+        if self.kernel_size is not None and self.sigma[0] == 0:
+            raise ValueError("sigma must be above 0 if there is a kernel_size")
 
     def sample(self, rng: Rng, height: int, width: int) -> float | None:
         """The standard deviation."""
@@ -27,4 +35,4 @@ class GaussianBlur(Augmentation):
         return low + (high - low) * position if chance < self.p else None
 
     def apply(self, image: ImageArray, params: float | None) -> ImageArray:
-        return image if params is None else gaussian_blur(image, params)
+        return image if params is None else gaussian_blur(image, params, self.kernel_size)

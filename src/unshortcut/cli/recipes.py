@@ -20,16 +20,31 @@ def command(
         "[default: list all]",
     ),
     sets: SetOption = [],
+    papers: bool = typer.Option(
+        False,
+        "--papers",
+        help="List the tables of the papers row by row, each with its recipe or command and the "
+        "paper's numbers. NAME then selects papers, tables such as 'dissertation/2.*', or recipes.",
+    ),
 ) -> None:
     """List the recipes by group, or show one recipe with all of its settings.
 
-    Example: `unshortcut recipes 'looc-*'`
+    - `unshortcut recipes 'looc-*'`
+    - `unshortcut recipes --papers looc`
     """
     from unshortcut.errors import UsageError
     from unshortcut.recipes.catalog import GROUPS, recipe_infos
     from unshortcut.recipes.reading import read_recipe
 
     console = Console()
+    if papers:
+        from unshortcut.cli._paper_tables import print_paper_tables
+        from unshortcut.recipes.papers import paper_tables
+
+        if sets:
+            raise UsageError("--set changes a recipe; it has no meaning with --papers")
+        print_paper_tables(console, paper_tables(name or "*"))
+        return
     if name is not None and not set(name) & set("*?["):
         read_recipe(name)  # an unknown name is answered before the slow imports
         from unshortcut.recipes.load import load_recipe, to_yaml

@@ -50,6 +50,10 @@ def copy_name(name: str, kind: Format) -> str:
     return name if tree.extension(name) in endings else f"{name}.{endings[0]}"
 
 
+class CopiedImage(EncodedImage):
+    """The copy of an image, for which a view plan may have other augmentations."""
+
+
 class Copy(ABC):
     """A copy of a data set: its encoded images by the identity of their originals."""
 
@@ -64,9 +68,9 @@ class Copy(ABC):
     def fingerprint(self) -> str:
         """A hex digest that changes when the content does."""
 
-    def image(self, identity: str) -> Image:
+    def image(self, identity: str) -> CopiedImage:
         """The copy of an image. Raises `BadImageError`."""
-        return EncodedImage(self.read(identity))
+        return CopiedImage(self.read(identity))
 
     def missing(self) -> BadImageError:
         return BadImageError(f"it has no copy in {Path(self.where).name}")

@@ -16,8 +16,14 @@ from unshortcut.arrays import FloatArray, ImageArray
 _PASSES = 3
 
 
-def gaussian_blur(image: ImageArray, sigma: float) -> ImageArray:
-    """Blur an image with standard deviation `sigma` in pixels; borders are replicated."""
+def gaussian_blur(image: ImageArray, sigma: float, kernel_size: int | None = None) -> ImageArray:
+    """Blur an image with standard deviation `sigma` in pixels; borders are replicated.
+
+    With a `kernel_size` in pixels, odd, the Gaussian is cut off at that width and the image is
+    reflected at its borders, which is OpenCV's `GaussianBlur` as several SimCLR codes use it.
+    """
+    if kernel_size is not None:
+        return np.asarray(cv2.GaussianBlur(image, (kernel_size, kernel_size), sigma), np.uint8)
     kernel = box_kernel(sigma)
     blurred = cv2.sepFilter2D(image, -1, kernel, kernel, borderType=cv2.BORDER_REPLICATE)
     return np.asarray(blurred, dtype=np.uint8)

@@ -5,10 +5,15 @@ space 7, seven times on an image of half the size; median 7, threshold block 9, 
 those leave much texture in photographs of 224 px, or blur their edges at half the size.
 """
 
+from typing import Literal, get_args
+
 import cv2
 import numpy as np
 
 from unshortcut.arrays import ImageArray
+
+Outlines = Literal["image", "filtered"]
+"""Where a cartoon's outlines come from: the image itself, or the image after the filter."""
 
 
 def bilateral(
@@ -58,8 +63,9 @@ def cartoon(
     median: int = 7,
     block: int = 9,
     offset: float = 4.0,
+    outlines: Outlines = "image",
 ) -> ImageArray:
-    """Flat colors with black outlines: a bilateral filter, with edges found in its gray levels.
+    """Flat colors with black outlines: a bilateral filter, with the edges of the gray image.
 
     Args:
         image: uint8 (h, w, 3), of any size.
@@ -69,15 +75,19 @@ def cartoon(
         block: size of the neighborhood whose mean a gray level is compared with, odd, at least 3;
             outlines are up to half as wide.
         offset: how many levels below that mean a pixel must be to belong to an outline.
+        outlines: whose gray levels are used: those of the image, as in the dissertation (section
+            2.3.3), or those of the filtered image, which has fewer outlines inside of textures.
     """
+    if outlines not in get_args(Outlines):
+        raise ValueError(f"outlines must be one of {get_args(Outlines)}, not {outlines!r}")
     if median < 1 or median % 2 == 0 or block < 3 or block % 2 == 0:
         raise ValueError(
             f"median must be odd and at least 1, block odd and at least 3, not {median} and {block}"
         )
     sigmas = {"sigma_color": sigma_color, "sigma_space": sigma_space}
     colors = bilateral(image, diameter=diameter, repeats=repeats, **sigmas)
-    # The textbook uses the gray levels of the photograph; its outlines would add texture again.
-    gray = cv2.medianBlur(cv2.cvtColor(colors, cv2.COLOR_RGB2GRAY), median)
+    drawn = np.ascontiguousarray(image, np.uint8) if outlines == "image" else colors
+    gray = cv2.medianBlur(cv2.cvtColor(drawn, cv2.COLOR_RGB2GRAY), median)
     inside = cv2.adaptiveThreshold(
         gray, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, block, offset
     )

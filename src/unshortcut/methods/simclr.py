@@ -30,7 +30,11 @@ class SimCLRSettings(ContrastiveSettings):
     dim: PositiveInt = 128
     """Dimension of the embedding."""
     head_batch_norm: bool | Literal["hidden"] = True
-    """Batch norm after both layers of the head, as in the official code, or only the hidden one."""
+    """Batch norm after both layers of the head, as in the official code.
+
+    With `hidden` it is after the hidden layer only, and the last layer has a bias, as in the code
+    of the debiased loss (Chuang et al.).
+    """
     loss: AnyLoss = InfoNCE(temperature=0.1)
     negatives: Negatives = (BatchSettings(),)
     negative_gradient: bool = False
@@ -47,7 +51,8 @@ class SimCLR(ContrastiveMethod):
 
     def build_head(self) -> MLPHead:
         dims = self.encoder.dim, self.settings.hidden, self.settings.dim
-        return MLPHead(*dims, batch_norm=self.settings.head_batch_norm)
+        norm = self.settings.head_batch_norm
+        return MLPHead(*dims, batch_norm=norm, last_bias=norm == "hidden")
 
     def loss(self, batch: Batch) -> StepOutput:
         views = batch.views

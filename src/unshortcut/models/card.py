@@ -55,6 +55,8 @@ def save_encoder(
         state |= classifier_tensors(encoder, classifier)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     write_bytes(weights, save(tensors))
+    # Options that only changed the initial weights are not needed to use trained ones.
+    card = card.model_copy(update={"encoder": card.encoder.trained()})
     write_json(card_path(weights), card.model_dump(mode="json"))
 
 

@@ -13,6 +13,9 @@ from unshortcut.models.branches import Branched
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.heads import HiddenLayerSettings, WithHiddenLayers
 
+INITIAL_ONLY = frozenset({"zero_init_last", "weight_init"})
+"""Options of timm models that change the initial weights and nothing else."""
+
 
 class EncoderSettings(BaseModel):
     """Which timm model to build, and how."""
@@ -35,6 +38,11 @@ class EncoderSettings(BaseModel):
     def plain(self) -> bool:
         """Whether it is a timm model as timm builds it."""
         return not self.color_split and self.branches == 1 and self.hidden_layers is None
+
+    def trained(self) -> "EncoderSettings":
+        """The settings that an encoder with trained weights needs: without `INITIAL_ONLY`."""
+        kept = {key: value for key, value in self.options.items() if key not in INITIAL_ONLY}
+        return self.model_copy(update={"options": kept})
 
 
 class Encoder(nn.Module):

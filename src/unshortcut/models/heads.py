@@ -16,7 +16,7 @@ class MLPHead(nn.Module):
     """Linear, (batch norm,) ReLU, …, Linear: features (N, in) to embeddings (N, out).
 
     MoCo-v2's head has two layers and no batch norm; SimCLR's has batch norm after every layer;
-    BYOL's has it after hidden layers only, and a last layer without bias.
+    BYOL's has it after hidden layers only, and a last layer without bias, unless `last_bias`.
     """
 
     def __init__(
@@ -27,12 +27,14 @@ class MLPHead(nn.Module):
         *,
         layers: int = 2,
         batch_norm: bool | Literal["hidden"] = False,
+        last_bias: bool = False,
     ) -> None:
         super().__init__()
         widths = [width_in] + [width_hidden] * (layers - 1) + [width_out]
         parts: list[nn.Module] = []
         for number, (before, after) in enumerate(pairwise(widths), start=1):
-            parts.append(nn.Linear(before, after, bias=not batch_norm))
+            bias = not batch_norm or (last_bias and number == layers)
+            parts.append(nn.Linear(before, after, bias=bias))
             if batch_norm is True or (batch_norm == "hidden" and number < layers):
                 parts.append(nn.BatchNorm1d(after))
             if number < layers:

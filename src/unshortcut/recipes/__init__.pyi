@@ -5,6 +5,11 @@ from .load import load_recipe as load_recipe
 from .load import read_recipe as read_recipe
 from .load import to_mapping as to_mapping
 from .load import to_yaml as to_yaml
+from .papers import PaperTable as PaperTable
+from .papers import TableColumn as TableColumn
+from .papers import TableRow as TableRow
+from .papers import paper_tables as paper_tables
+from .papers import paper_titles as paper_titles
 from .schema import DataSettings as DataSettings
 from .schema import PaperRow as PaperRow
 from .schema import Recipe as Recipe

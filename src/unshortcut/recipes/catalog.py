@@ -26,6 +26,9 @@ GROUPS = {
 }
 """Folder of the recipes and title of the group, in the order of the listing."""
 
+PAPERS = "papers"
+"""The folder with the tables of the papers, which are no recipes (`paper_files.py`)."""
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -54,6 +57,12 @@ def recipe_infos(pattern: str = "*") -> Iterator[RecipeInfo]:
         yield RecipeInfo(name, folders[name], values.get("summary", ""))
 
 
+def paper_of(name: str) -> dict[str, Any]:
+    """The row of a paper that a recipe reproduces, as plain values; empty without one."""
+    values = yaml.load(recipe_path(name).read_text(encoding="utf-8"), Loader=_Loader)
+    return dict(values.get("paper") or {})
+
+
 def recipe_path(name: str) -> Path:
     """The file of a recipe, or a `UsageError` that gives the nearest names."""
     if name not in _paths():
@@ -63,4 +72,5 @@ def recipe_path(name: str) -> Path:
 
 @cache
 def _paths() -> dict[str, Path]:
-    return {path.stem: path for path in Path(__file__).parent.glob("*/*.yaml")}
+    files = Path(__file__).parent.glob("*/*.yaml")
+    return {path.stem: path for path in files if path.parent.name != PAPERS}

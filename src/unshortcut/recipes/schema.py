@@ -75,6 +75,10 @@ class Recipe(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.views.filtered_copy is not None and self.data.filtered_copy is None:
+            raise UsageError(
+                "views.filtered_copy is for the images of data.filtered_copy: set both"
+            )
         accumulate, batch = self.training.accumulate, self.data.batch_size
         if batch % accumulate:
             raise UsageError(
@@ -91,7 +95,12 @@ class Recipe(Strict):
     def view_plan(self) -> ViewPlan:
         """The plan of the views that the method asks for."""
         views = self.views
-        return ViewPlan(self.method.view_transforms(), views.augmentations, views.overrides)
+        return ViewPlan(
+            self.method.view_transforms(),
+            views.augmentations,
+            views.overrides,
+            views.filtered_copy,
+        )
 
     def training_context(
         self, num_images: int | None = None, num_classes: int | None = None

@@ -31,6 +31,10 @@ class ViewSettings(Strict):
     std: tuple[float, float, float] = IMAGENET_STD
     crop_share: float = Field(0.875, gt=0, le=1)
     """In evaluation, the side of the center crop relative to the resized image's shorter side."""
+    eval_size: int | None = Field(None, ge=8)
+    """In evaluation, the side of an image in pixels; by default that of a view."""
+    filtered_copy: list[AnyAugmentation] | None = None
+    """Augmentations of the images of `data.filtered_copy`; by default those of all images."""
 
     @model_validator(mode="before")
     @classmethod
@@ -39,7 +43,11 @@ class ViewSettings(Strict):
             return values
         size = values.get("size", 224)
         overrides = values.get("overrides") or {}
-        for entries in (values.get("augmentations"), *overrides.values()):
+        for entries in (
+            values.get("augmentations"),
+            values.get("filtered_copy"),
+            *overrides.values(),
+        ):
             _fill_sizes(entries, size)
         return values
 

@@ -95,7 +95,8 @@ def fit(
 def preprocessing(recipe: Recipe) -> Preprocessing:
     """How images are prepared for an encoder of this recipe."""
     v = recipe.views
-    return Preprocessing(size=v.size, crop_share=v.crop_share, mean=v.mean, std=v.std)
+    size = v.size if v.eval_size is None else v.eval_size
+    return Preprocessing(size=size, crop_share=v.crop_share, mean=v.mean, std=v.std)
 
 
 def _quieten_lightning() -> None:

@@ -33,7 +33,7 @@ class PlanCopies:
 
 def plan_copies(plan: ViewPlan) -> PlanCopies:
     """Open the copies that a plan reads. Raises `UsageError` for one that is missing."""
-    pipelines = plan.pipelines.values()
+    pipelines = (*plan.pipelines.values(), *plan.copied_pipelines.values())
     paths = (path for pipeline in pipelines for path in _paths(pipeline.augmentations))
     transforms = (t for t in plan.transforms.values() if isinstance(t, Textured))
     textures = (transform.copy for transform in transforms if transform.copy is not None)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from unshortcut.augmentations.augmentation import Augmentation, Pipeline
+from unshortcut.data.copies import CopiedImage
 from unshortcut.data.loader import Views
 from unshortcut.data.source import Image
 from unshortcut.errors import UsageError, unknown
@@ -13,7 +14,8 @@ class ViewPlan:
     """Makes the named views of one image; the same key gives the same views to the bit.
 
     `transforms` are the views that a method needs, by name and in order. `augmentations` is the
-    pipeline of every view, except those that have one of their own in `overrides`.
+    pipeline of every view, except those that have one of their own in `overrides`. Images that are
+    copies of others (`CopiedImage`) have the pipeline `copied` instead, if it is given.
     """
 
     def __init__(
@@ -21,6 +23,7 @@ class ViewPlan:
         transforms: ViewTransforms,
         augmentations: Sequence[Augmentation],
         overrides: Mapping[str, Sequence[Augmentation]] | None = None,
+        copied: Sequence[Augmentation] | None = None,
     ) -> None:
         overrides = overrides or {}
         for name in overrides:
@@ -34,25 +37,32 @@ class ViewPlan:
         self.pipelines = {
             name: Pipeline(overrides.get(name, augmentations)) for name in self.transforms
         }
+        self.copied_pipelines = self.pipelines
+        if copied is not None:
+            self.copied_pipelines = {
+                name: Pipeline(overrides.get(name, copied)) for name in self.transforms
+            }
         for name, transform in self.transforms.items():
             transform.check(name, self.pipelines)
+            transform.check(name, self.copied_pipelines)
 
     def __call__(self, image: Image, seed: int, epoch: int, index: int) -> Views:
         """Views of an image, name to uint8 (h, w, 3), in the order of the plan.
 
         (seed, epoch, index) is the key of all sampled parameters.
         """
-        context = ViewContext(image, (seed, epoch, index), self.pipelines)
+        pipelines = self.copied_pipelines if isinstance(image, CopiedImage) else self.pipelines
+        context = ViewContext(image, (seed, epoch, index), pipelines)
         for name, transform in self.transforms.items():
-            params = transform.sample(context, self.pipelines[name], context.generator(name))
+            params = transform.sample(context, pipelines[name], context.generator(name))
             context.sampled[name] = params
         context.shrink = min(
-            transform.shrink(self.pipelines[name], context.sampled[name])
+            transform.shrink(pipelines[name], context.sampled[name])
             for name, transform in self.transforms.items()
         )
         metadata = {}
         for name, transform in self.transforms.items():
-            inputs = context, self.pipelines[name], context.sampled[name]
+            inputs = context, pipelines[name], context.sampled[name]
             context.views[name] = transform.apply(*inputs)
             if (about := transform.metadata(*inputs)) is not None:
                 metadata[name] = about

@@ -22,6 +22,8 @@ PATCH_ALPHA: Mapping[Scale, float] = {"small": 3, "paper": 2}
 """Alpha of the paper and of the small recipe, which was chosen on drawings of another seed: with
 such a small queue and encoder, 2 has no effect yet and 5 is too much."""
 ALPHA = "method.negatives.patch.alpha"
+SWEEP = (0, 1, 2, 3, 4, 5)
+"""Values of alpha in figures 6 and 13; 0 is the baseline without patch negatives."""
 ALPHA_NOTE = "On shapes alpha is 3; the numbers of the paper next to it are for its alpha of 2."
 
 TEST = MeasureColumn("test", "test", "ImageNet-100")

@@ -69,7 +69,7 @@ class NegativesAlpha(nsn.NegativesClaim):
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return (nsn.alphas(0, 1, 2, 3, 5),)
+        return (nsn.alphas(*nsn.SWEEP),)
 
     def paper_recipe(self, values: Mapping[str, str]) -> str | None:
         return _TABLE_1.get(values["alpha"])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
-from unshortcut.reproduction.claims._negatives import NegativesClaim, alphas
+from unshortcut.reproduction.claims._negatives import SWEEP, NegativesClaim, alphas
 from unshortcut.reproduction.effects import Effect, Sign, difference, slope
 from unshortcut.reproduction.measures.pair_similarity import SimilarityMeasure
 
@@ -51,7 +51,7 @@ class NegativesSimilarity(NegativesClaim):
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return (alphas(0, 1, 2, 3, 5),)
+        return (alphas(*SWEEP),)
 
     def paper(self, values: Mapping[str, str]) -> Mapping[str, float]:
         return _PRINTED.get(values["alpha"], {})
