@@ -11,8 +11,8 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features, compute_features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
-from unshortcut.probes.base import Extract
-from unshortcut.progress import bar
+from unshortcut.probes.base import Crops, Extract
+from unshortcut.progress import OnProgress, bar
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,22 @@ class ProbeData:
 
     def cached(self) -> "ProbeData":
         """A copy that keeps all computed features in memory."""
-        known: dict[str, Features] = {}
+        known: dict[tuple[str, int | None], Features] = {}
 
-        def extract(source: ImageSource, name: str) -> Features:
-            key = source.fingerprint()  # a probe may build equal sources again, e.g. rotated ones
-            if key not in known:
-                known[key] = self.extract(source, name)
-            return known[key]
+        def extract(
+            source: ImageSource,
+            name: str,
+            crops: Crops | None = None,
+            on_progress: OnProgress | None = None,
+        ) -> Features:
+            # A probe may build equal sources again, e.g. rotated ones.
+            key = source.fingerprint(), None if crops is None else crops.epoch
+            if key in known:
+                return known[key]
+            features = self.extract(source, name, crops, on_progress)
+            if crops is None or crops.keep:
+                known[key] = features
+            return features
 
         return replace(self, extract=extract)
 
@@ -58,8 +67,22 @@ def prepare_probe(
         raise UsageError(problem)
     shown = console or Console(stderr=True)
 
-    def extract(source: ImageSource, name: str) -> Features:
-        return features_of(loaded, source, name, shown, workers)
+    def extract(
+        source: ImageSource,
+        name: str,
+        crops: Crops | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Features:
+        if crops is None:
+            return features_of(loaded, source, name, shown, workers)
+        return compute_features(
+            loaded,
+            source,
+            workers=workers,
+            crops_of=crops.epoch,
+            cache=crops.keep,
+            on_progress=on_progress,
+        )
 
     return ProbeData(extract, train, test_sources, problem)
 

@@ -18,8 +18,9 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
 from unshortcut.inference.features import Features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
-from unshortcut.probes.base import PROBES, Extract, Probe, ProbeResult
+from unshortcut.probes.base import PROBES, Crops, Extract, Probe, ProbeResult
 from unshortcut.probes.prepare import Data, prepare_probe
+from unshortcut.progress import OnProgress
 
 SpaceSubset = tuple[str, ...]
 """Names of spaces, in the order of the model."""
@@ -138,8 +139,13 @@ def columns(spaces: Sequence[str], subset: Sequence[str], width: int) -> Tensor:
 
 
 def _sliced(extract: Extract, spaces: SpaceSubset, subset: SpaceSubset) -> Extract:
-    def extract_subset(source: ImageSource, name: str) -> Features:
-        full = extract(source, name)
+    def extract_subset(
+        source: ImageSource,
+        name: str,
+        crops: Crops | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Features:
+        full = extract(source, name, crops, on_progress)
         wanted = columns(spaces, subset, full.values.shape[1]).numpy()
         return replace(full, values=np.ascontiguousarray(full.values[:, wanted]))
 

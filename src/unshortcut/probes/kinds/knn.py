@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from unshortcut.inference.features import Features
 from unshortcut.probes.base import Probe, ProbeResult, Score
-from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_accuracy
+from unshortcut.probes.knn import NEIGHBORS, TEMPERATURE, choose_k, knn_top_accuracy
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,15 @@ class KNNProbe(Probe):
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         fitted = train.values, train.required_labels()
+        classes = len(train.classes or ()) or int(fitted[1].max()) + 1
         k = self.k[0]
         if len(self.k) > 1:
             k, _ = choose_k(*fitted, k=self.k, temperature=self.temperature)
         scores = {}
         for name, test in tests.items():
             tested = test.values, test.required_labels()
-            accuracy = knn_accuracy(*fitted, *tested, k=(k,), temperature=self.temperature)
-            scores[name] = Score(100 * accuracy[k])
+            found = knn_top_accuracy(
+                *fitted, *tested, k=k, classes=classes, temperature=self.temperature
+            )
+            scores[name] = Score.of(found)
         return ProbeResult(self.name, scores, {"k": k})

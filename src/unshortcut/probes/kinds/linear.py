@@ -1,16 +1,20 @@
 """`--kind linear`: a linear classifier, solved for over a grid or trained as in a paper."""
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from unshortcut.data.source import ImageSource
+from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
-from unshortcut.probes.base import Probe, ProbeResult, Score
+from unshortcut.probes.base import Extract, Probe, ProbeResult, Score
 from unshortcut.probes.linear import linear_accuracy
-from unshortcut.probes.protocols import protocol_named, run_protocol
+from unshortcut.probes.matrices import Labeled
+from unshortcut.probes.protocol_training import Found, run_protocol
+from unshortcut.probes.protocols import Protocol, protocol_named
+from unshortcut.probes.training_views import CENTER_NOTE, COPIES, Views, train_on_views
 
 
 @dataclass(frozen=True)
@@ -26,27 +30,60 @@ class LinearProbe(Probe):
     seeds: Annotated[int, Field(ge=1)] = 3
     """Number of repetitions, with random seeds 0, 1, …"""
     protocol: str | None = None
-    """Train as in a paper instead: `moco`, `nsn`, `looc` or `mae`."""
+    """Train as in a paper instead: `moco`, `nsn`, `looc`, `looc-inat`, `byol` or `mae`."""
+    views: Views | None = None
+    """What a protocol trains on: `fresh` for new random crops in every epoch, as in the papers; the
+    number of cached copies with random crops, by default 10; or 0 for the center crop."""
+
+    def shown(self, source: ImageSource, epoch: int = 0) -> ImageSource:
+        """The images as the probe shows them in an epoch."""
+        return source
+
+    def measure(
+        self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
+    ) -> ProbeResult:
+        protocol, views = self._protocol(), COPIES if self.views is None else self.views
+        held = {name: extract(self.shown(source), name) for name, source in tests.items()}
+        if protocol is None or views == 0:
+            return self.run(extract(self.shown(train), "train"), held)
+        found, note = train_on_views(
+            protocol,
+            extract,
+            lambda epoch: self.shown(train, epoch),
+            _labeled(held),
+            views,
+            seeds=range(self.seeds),
+            classes=len(self.shown(train).classes or ()) or None,
+        )
+        return self._trained(protocol, found, views, note)
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
-        labeled = (train.values, train.required_labels())
-        held = {name: (test.values, test.required_labels()) for name, test in tests.items()}
-        accuracies: Mapping[str, Sequence[float]]
-        if self.protocol is not None:
-            protocol = protocol_named(self.protocol)
-            runs = [run_protocol(protocol, labeled, held, seed=seed) for seed in range(self.seeds)]
-            accuracies = {name: [run[name] for run in runs] for name in held}
-            chosen: dict[str, float | str] = {"protocol": protocol.name}
-        else:
-            result = linear_accuracy(
-                labeled, held, classes=len(train.classes or ()) or None, seeds=range(self.seeds)
+        """Fit on features that are the same in every epoch, such as those of center crops."""
+        protocol, seeds = self._protocol(), range(self.seeds)
+        labeled, held = (train.values, train.required_labels()), _labeled(tests)
+        classes = len(train.classes or ()) or None
+        if protocol is not None:
+            found = run_protocol(
+                protocol, lambda epoch: labeled, held, seeds=seeds, classes=classes
             )
-            accuracies = result.accuracies
-            chosen = {"lr": result.chosen.lr, "weight_decay": result.chosen.weight_decay}
-        scores = {name: _score(values) for name, values in accuracies.items()}
+            return self._trained(protocol, found, 0, CENTER_NOTE)
+        result = linear_accuracy(labeled, held, classes=classes, seeds=seeds)
+        scores = {name: Score.over(result.by_seed(name)) for name in tests}
+        chosen = {"lr": result.chosen.lr, "weight_decay": result.chosen.weight_decay}
         return ProbeResult(self.name, scores, chosen)
 
+    def _protocol(self) -> Protocol | None:
+        if self.protocol is not None:
+            return protocol_named(self.protocol)
+        if self.views is not None:
+            raise UsageError("views are those of a protocol: name one with protocol")
+        return None
 
-def _score(accuracies: Sequence[float]) -> Score:
-    std = 100 * statistics.stdev(accuracies) if len(accuracies) > 1 else None
-    return Score(100 * statistics.fmean(accuracies), std)
+    def _trained(self, protocol: Protocol, found: Found, views: Views, note: str) -> ProbeResult:
+        scores = {name: Score.over(values) for name, values in found.items()}
+        training = {"protocol": protocol.name, "views": views, "note": note}
+        return ProbeResult(self.name, scores, training=training)
+
+
+def _labeled(features: Mapping[str, Features]) -> dict[str, Labeled]:
+    return {name: (one.values, one.required_labels()) for name, one in features.items()}

@@ -1,0 +1,102 @@
+"""A protocol on images: trained on new random crops in every epoch or on cached copies of some.
+
+Crops are keyed by epoch and image, so cached copy k is what epoch k sees with new crops, and as
+many copies as epochs give exactly the same classifier. New crops need memory for the features of
+one epoch, cached copies for those of all copies, in float32.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from rich.console import Console
+
+from unshortcut.data.source import ImageSource
+from unshortcut.inference.features import Features
+from unshortcut.probes.base import Crops, Extract
+from unshortcut.probes.matrices import Labeled
+from unshortcut.probes.protocol_training import FeaturesByEpoch, Found, run_protocol
+from unshortcut.probes.protocols import Protocol
+from unshortcut.progress import OnProgress, bar, part_of
+
+FRESH: Literal["fresh"] = "fresh"
+Views = Literal["fresh"] | Annotated[int, Field(ge=0)]
+"""`fresh` for new crops in every epoch, the number of cached copies, or 0 for the center crop."""
+COPIES = 10
+"""Default number of cached copies; `benchmarks/protocols.py` compares it with others."""
+CENTER_NOTE = (
+    "trained on the center crop, which is the same in every epoch; the paper trains on random "
+    "resized crops and flips (views: fresh)"
+)
+
+SourceOfEpoch = Callable[[int], ImageSource]
+"""The training images as a probe shows them in an epoch."""
+_Arrays = tuple[NDArray[np.float32], NDArray[np.int64]]
+
+
+def train_on_views(
+    protocol: Protocol,
+    extract: Extract,
+    train: SourceOfEpoch,
+    tests: Mapping[str, Labeled],
+    views: Views,
+    *,
+    seeds: Sequence[int],
+    classes: int | None = None,
+) -> tuple[Found, str]:
+    """Accuracies by test set and seed, and a sentence that says what was trained on.
+
+    `views` must not be 0. The tests are features of center crops. All seeds train on the same
+    crops.
+    """
+    console = Console(stderr=True)
+
+    def run(features: FeaturesByEpoch, on_epoch: OnProgress | None = None) -> Found:
+        return run_protocol(
+            protocol, features, tests, seeds=seeds, classes=classes, on_progress=on_epoch
+        )
+
+    if views == FRESH:
+        with bar(console, "features of random crops", unit="images") as on_images:
+            found = run(_fresh(extract, train, protocol.epochs, on_images))
+        return found, f"trained on random resized crops and flips, new in all {protocol.epochs} epochs"
+    with bar(console, "features of random crops", unit="images") as on_images:
+        copies = _copies(extract, train, min(views, protocol.epochs), on_images)
+    with bar(console, "epochs") as on_epoch:
+        found = run(lambda epoch: copies[epoch % len(copies)], on_epoch)
+    return found, _copies_note(copies, protocol.epochs)
+
+
+def _fresh(
+    extract: Extract, train: SourceOfEpoch, epochs: int, on_images: OnProgress
+) -> FeaturesByEpoch:
+    def features(epoch: int) -> _Arrays:
+        crops, progress = Crops(epoch, keep=False), part_of(on_images, epoch, epochs)
+        return _labeled(extract(train(epoch), "train", crops, progress))
+
+    return features
+
+
+def _copies(
+    extract: Extract, train: SourceOfEpoch, count: int, on_images: OnProgress
+) -> list[_Arrays]:
+    return [
+        _labeled(extract(train(n), "train", Crops(n), part_of(on_images, n, count)))
+        for n in range(count)
+    ]
+
+
+def _labeled(features: Features) -> _Arrays:
+    return features.values, features.required_labels()
+
+
+def _copies_note(copies: Sequence[_Arrays], epochs: int) -> str:
+    count, gigabytes = len(copies), sum(values.nbytes for values, _ in copies) / 1e9
+    copy = "copy" if count == 1 else "copies"
+    return (
+        f"trained on {count} cached {copy} of random resized crops and flips ({gigabytes:.2g} GB), "
+        f"each used in every {count}th of {epochs} epochs; the paper makes new ones in every epoch "
+        "(views: fresh)"
+    )
