@@ -96,9 +96,7 @@ def batch_size(size: int) -> int:
     return max(_MIN_BATCH, min(_MAX_BATCH, _BATCH_PIXELS // size**2))
 
 
-def view_reader(
-    source: ImageSource, view: View, epoch: int = 0
-) -> Callable[[int], ImageArray]:
+def view_reader(source: ImageSource, view: View, epoch: int = 0) -> Callable[[int], ImageArray]:
     """A function that reads the image at a position of a source as an evaluation view shows it."""
     return lambda index: view(source.image(index), 0, epoch, index)["image"]
 

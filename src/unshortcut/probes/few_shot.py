@@ -120,9 +120,7 @@ def _adam(
 _SOLVERS = {"exact": _exact, "adam": _adam}
 
 
-def _check_pool(
-    labels: Tensor, shots: Sequence[int], classes: Sequence[str], trials: int
-) -> None:
+def _check_pool(labels: Tensor, shots: Sequence[int], classes: Sequence[str], trials: int) -> None:
     """Refuse a pool with too few images, and warn of one in which every trial is the same."""
     counts = torch.bincount(labels, minlength=len(classes)).tolist()
     for name, count in zip(classes, counts, strict=True):

@@ -61,7 +61,10 @@ def train_on_views(
     if views == FRESH:
         with bar(console, "features of random crops", unit="images") as on_images:
             found = run(_fresh(extract, train, protocol.epochs, on_images))
-        return found, f"trained on random resized crops and flips, new in all {protocol.epochs} epochs"
+        return (
+            found,
+            f"trained on random resized crops and flips, new in all {protocol.epochs} epochs",
+        )
     with bar(console, "features of random crops", unit="images") as on_images:
         copies = _copies(extract, train, min(views, protocol.epochs), on_images)
     with bar(console, "epochs") as on_epoch:
