@@ -1,10 +1,11 @@
 """What a protocol loses on cached copies: random crops made anew in every epoch as the reference.
 
-The protocol is that of non-semantic negatives (60 epochs of SGD) on features of EfficientNet-Lite0
-with ImageNet weights (`examples/efficientnet_lite.py`), at 96 px: 1,000 images of Oxford-IIIT Pets (37 breeds) to train on, the other
-2,686 to test on, five seeds. It is trained on the center crop, on 1 to 20 cached copies with random
-resized crops and flips, and on new ones in every epoch. Crops are keyed by epoch, so the copies are
-the first epochs of the new ones, and the features of all are computed once. One thread.
+The protocol is that of non-semantic negatives (60 epochs of SGD), the encoder EfficientNet-Lite0
+with ImageNet weights (`examples/efficientnet_lite.py`) at 96 px. 1,000 images of Oxford-IIIT Pets
+(37 breeds) are for training, the other 2,686 for testing, with five seeds. The classifier is
+trained on the center crop, on 1 to 20 cached copies with random resized crops and flips, and on new
+ones in every epoch. Crops are keyed by epoch, so the copies are the first epochs of the new ones,
+and the features of all are computed once. One thread.
 """
 
 import time

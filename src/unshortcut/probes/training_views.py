@@ -26,9 +26,10 @@ Views = Literal["fresh"] | Annotated[int, Field(ge=0)]
 """`fresh` for new crops in every epoch, the number of cached copies, or 0 for the center crop."""
 COPIES = 10
 """Default number of cached copies; `benchmarks/protocols.py` compares it with others."""
+FRESH_NOTE = "trained on random resized crops and flips that are new in every epoch"
 CENTER_NOTE = (
-    "trained on the center crop, which is the same in every epoch; the paper trains on random "
-    "resized crops and flips (views: fresh)"
+    "trained on features that are the same in every epoch, without random crops; the paper trains "
+    "on random resized crops and flips (views: fresh)"
 )
 
 SourceOfEpoch = Callable[[int], ImageSource]
@@ -61,10 +62,7 @@ def train_on_views(
     if views == FRESH:
         with bar(console, "features of random crops", unit="images") as on_images:
             found = run(_fresh(extract, train, protocol.epochs, on_images))
-        return (
-            found,
-            f"trained on random resized crops and flips, new in all {protocol.epochs} epochs",
-        )
+        return found, FRESH_NOTE
     with bar(console, "features of random crops", unit="images") as on_images:
         copies = _copies(extract, train, min(views, protocol.epochs), on_images)
     with bar(console, "epochs") as on_epoch:
@@ -99,7 +97,7 @@ def _copies_note(copies: Sequence[_Arrays], epochs: int) -> str:
     count, gigabytes = len(copies), sum(values.nbytes for values, _ in copies) / 1e9
     copy = "copy" if count == 1 else "copies"
     return (
-        f"trained on {count} cached {copy} of random resized crops and flips ({gigabytes:.2g} GB), "
-        f"each used in every {count}th of {epochs} epochs; the paper makes new ones in every epoch "
-        "(views: fresh)"
+        f"trained for {epochs} epochs on {count} cached {copy} of each image with random resized "
+        f"crops and flips ({gigabytes:.2g} GB); the paper makes new ones in every epoch (views: "
+        "fresh)"
     )

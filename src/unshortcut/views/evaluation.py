@@ -1,4 +1,4 @@
-"""Views for evaluation: the center crop, the whole image, or random crops to fit a classifier on."""
+"""Views for evaluation: the center crop, the whole image, or random crops to train on."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -76,7 +76,7 @@ class LinearProbe(Probe):
         if self.protocol is not None:
             return protocol_named(self.protocol)
         if self.views is not None:
-            raise UsageError("views are those of a protocol: name one with protocol")
+            raise UsageError("views need a protocol, e.g. protocol nsn with views fresh")
         return None
 
     def _trained(self, protocol: Protocol, found: Found, views: Views, note: str) -> ProbeResult:
