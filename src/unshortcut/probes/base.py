@@ -95,6 +95,15 @@ class ProbeResult:
     training: dict[str, Any] = field(default_factory=dict)
     """How the classifier was trained, if as in a paper: the `protocol`, the `views`, a `note`."""
 
+    def means(self) -> dict[str, float]:
+        """Mean accuracy by test set and, if there are many classes, top-5 by `NAME_top5`."""
+        means = {}
+        for name, score in self.scores.items():
+            means[name] = score.mean
+            if score.top5 is not None:
+                means[f"{name}_top5"] = score.top5.mean
+        return means
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, for `result.json`."""
         scores = {name: score.to_dict() for name, score in self.scores.items()}

@@ -26,8 +26,8 @@ class ProbeData:
     """Why no classifier can be fitted and tested on these data; None if one can."""
 
     def cached(self) -> "ProbeData":
-        """A copy that keeps all computed features in memory."""
-        known: dict[tuple[str, int | None], Features] = {}
+        """A copy that keeps all computed features, except those of crops, in memory."""
+        known: dict[str, Features] = {}
 
         def extract(
             source: ImageSource,
@@ -35,14 +35,12 @@ class ProbeData:
             crops: Crops | None = None,
             on_progress: OnProgress | None = None,
         ) -> Features:
-            # A probe may build equal sources again, e.g. rotated ones.
-            key = source.fingerprint(), None if crops is None else crops.epoch
-            if key in known:
-                return known[key]
-            features = self.extract(source, name, crops, on_progress)
-            if crops is None or crops.keep:
-                known[key] = features
-            return features
+            if crops is not None:
+                return self.extract(source, name, crops, on_progress)
+            key = source.fingerprint()  # a probe may build equal sources again, e.g. rotated ones
+            if key not in known:
+                known[key] = self.extract(source, name)
+            return known[key]
 
         return replace(self, extract=extract)
 

@@ -19,6 +19,8 @@ from unshortcut.randomness import torch_generator
 
 FeaturesByEpoch = Callable[[int], Labeled]
 """Training features (N, D) and labels (N,) of an epoch; epochs are requested in order."""
+Columns = Callable[[int], Tensor]
+"""Indices of the columns to use, given the number of all columns."""
 Found = dict[str, list[Accuracy]]
 """Accuracies of every seed, by test set."""
 
@@ -38,32 +40,59 @@ def run_protocol(
     the samples. If the batch is larger than the training set, the whole set is one batch, with the
     same learning rate. `on_progress(done, epochs)` is called after each epoch.
     """
-    heads: list[_Head] = []
+    (found,) = run_on_columns(
+        protocol, train, tests, [None], seeds=seeds, classes=classes, on_progress=on_progress
+    )
+    return found
+
+
+def run_on_columns(
+    protocol: Protocol,
+    train: FeaturesByEpoch,
+    tests: Mapping[str, Labeled],
+    columns: Sequence[Columns | None],
+    *,
+    seeds: Sequence[int] = (0,),
+    classes: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> list[Found]:
+    """`run_protocol` for each choice of columns (None: all), which share the features."""
+    groups: list[list[_Head]] = []
     held: dict[str, tuple[Tensor, Tensor]] = {}
     for epoch in range(protocol.epochs):
         features, labels = checked(train(epoch), "train", classes)
         classes = int(labels.max()) + 1 if classes is None else classes
-        if not heads:
+        if not groups:
             held = {name: checked(test, name, classes) for name, test in tests.items()}
-            heads = [_Head(protocol, features, classes, seed) for seed in seeds]
-        for head in heads:
+            chosen = [choose and choose(features.shape[1]) for choose in columns]
+            groups = [
+                [_Head(protocol, features, one, classes, seed) for seed in seeds] for one in chosen
+            ]
+        for head in (head for group in groups for head in group):
             head.train(epoch, features.float(), labels)
         if on_progress is not None:
             on_progress(epoch + 1, protocol.epochs)
-        if all(head.finished for head in heads):
+        if groups[0][0].finished:
             break
-    return {
-        name: [top_accuracy(head.logits(rows.float()), truth) for head in heads]
-        for name, (rows, truth) in held.items()
-    }
+    return [
+        {
+            name: [top_accuracy(head.logits(rows.float()), truth) for head in group]
+            for name, (rows, truth) in held.items()
+        }
+        for group in groups
+    ]
 
 
 class _Head:
     """The classifier of one seed, with its optimizer and its order of samples."""
 
-    def __init__(self, protocol: Protocol, like: Tensor, classes: int, seed: int) -> None:
+    def __init__(
+        self, protocol: Protocol, like: Tensor, columns: Tensor | None, classes: int, seed: int
+    ) -> None:
         self.protocol = protocol
-        self.layers = _layers(protocol, like.shape[1], classes, seed).to(like.device)
+        self.columns = columns
+        width = like.shape[1] if columns is None else len(columns)
+        self.layers = _layers(protocol, width, classes, seed).to(like.device)
         self.optimizer = _optimizer(protocol, self.layers)
         self.random = torch_generator("linear protocol", "order", seed)
         self.steps = 0
@@ -84,7 +113,7 @@ class _Head:
                 return
             for group in self.optimizer.param_groups:
                 group["lr"] = self.protocol.lr_at(epoch + number / len(batches))
-            loss = F.cross_entropy(self.layers(features[batch]), labels[batch])
+            loss = F.cross_entropy(self.layers(self._chosen(features[batch])), labels[batch])
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
@@ -92,8 +121,11 @@ class _Head:
 
     @torch.inference_mode()
     def logits(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.layers.eval()(features)
+        logits: Tensor = self.layers.eval()(self._chosen(features))
         return logits
+
+    def _chosen(self, features: Tensor) -> Tensor:
+        return features if self.columns is None else features[:, self.columns]
 
 
 def _layers(protocol: Protocol, dimensions: int, classes: int, seed: int) -> nn.Sequential:

@@ -17,7 +17,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.inference.features import Features
 from unshortcut.probes.base import Crops, Extract
 from unshortcut.probes.matrices import Labeled
-from unshortcut.probes.protocol_training import FeaturesByEpoch, Found, run_protocol
+from unshortcut.probes.protocol_training import Columns, FeaturesByEpoch, Found, run_on_columns
 from unshortcut.probes.protocols import Protocol
 from unshortcut.progress import OnProgress, bar, part_of
 
@@ -44,19 +44,20 @@ def train_on_views(
     tests: Mapping[str, Labeled],
     views: Views,
     *,
+    columns: Sequence[Columns | None] = (None,),
     seeds: Sequence[int],
     classes: int | None = None,
-) -> tuple[Found, str]:
-    """Accuracies by test set and seed, and a sentence that says what was trained on.
+) -> tuple[list[Found], str]:
+    """Accuracies for every choice of columns, and a sentence that says what was trained on.
 
-    `views` must not be 0. The tests are features of center crops. All seeds train on the same
-    crops.
+    `views` must not be 0. The tests are features of center crops. All seeds and all choices
+    of columns train on the same crops.
     """
     console = Console(stderr=True)
 
-    def run(features: FeaturesByEpoch, on_epoch: OnProgress | None = None) -> Found:
-        return run_protocol(
-            protocol, features, tests, seeds=seeds, classes=classes, on_progress=on_epoch
+    def run(features: FeaturesByEpoch, on_epoch: OnProgress | None = None) -> list[Found]:
+        return run_on_columns(
+            protocol, features, tests, columns, seeds=seeds, classes=classes, on_progress=on_epoch
         )
 
     if views == FRESH:
@@ -94,10 +95,11 @@ def _labeled(features: Features) -> _Arrays:
 
 
 def _copies_note(copies: Sequence[_Arrays], epochs: int) -> str:
-    count, gigabytes = len(copies), sum(values.nbytes for values, _ in copies) / 1e9
+    count, megabytes = len(copies), sum(values.nbytes for values, _ in copies) / 1e6
+    size = f"{megabytes:.1f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
     copy = "copy" if count == 1 else "copies"
     return (
         f"trained for {epochs} epochs on {count} cached {copy} of each image with random resized "
-        f"crops and flips ({gigabytes:.2g} GB); the paper makes new ones in every epoch (views: "
+        f"crops and flips ({size}); the paper makes new ones in every epoch (views: "
         "fresh)"
     )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from rich.console import Console
 
@@ -11,6 +12,7 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.probes.run import Data
+from unshortcut.probes.training_views import FRESH
 from unshortcut.reproduction.textures import textures_of
 
 SHAPES_SPLITS = ("test", "conflict", "sketch", "silhouette", "texture", "stylized")
@@ -29,7 +31,15 @@ class Evaluation:
     """By name: data to fit a probe on, and data to test it on."""
     probe_data: Data | None = None
     """Labeled data to fit probes on, if the training data have no labels."""
+    protocol: str | None = None
+    """Train linear probes by this protocol, on crops that are new in every epoch; by default they
+    are solved for, which takes minutes instead of hours."""
     console: Console = field(default_factory=lambda: Console(stderr=True))
+
+    @property
+    def probe_settings(self) -> dict[str, Any]:
+        """The settings of linear probes and rotation probes, besides the number of seeds."""
+        return {} if self.protocol is None else {"protocol": self.protocol, "views": FRESH}
 
     @cached_property
     def train(self) -> ImageSource:

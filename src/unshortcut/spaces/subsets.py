@@ -6,6 +6,7 @@ They are computed once; a subset selects some of the blocks.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +20,7 @@ from unshortcut.errors import UsageError, unknown
 from unshortcut.inference.features import Features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
 from unshortcut.probes.base import PROBES, Crops, Extract, Probe, ProbeResult
+from unshortcut.probes.kinds.linear import LinearProbe
 from unshortcut.probes.prepare import Data, prepare_probe
 from unshortcut.progress import OnProgress
 
@@ -56,6 +58,12 @@ def probe_spaces(
     prepared = prepare_probe(
         model, data, tests=tests, needs_labels=chosen.needs_labels, console=console, workers=workers
     ).cached()
+    if isinstance(chosen, LinearProbe):
+        chosen_columns = [partial(columns, spaces, subset) for subset in wanted]
+        found = chosen.measure_columns(
+            prepared.extract, prepared.train, prepared.tests, chosen_columns
+        )
+        return dict(zip(wanted, found, strict=True))
     results = {}
     for subset in wanted:
         extract = _sliced(prepared.extract, spaces, subset)

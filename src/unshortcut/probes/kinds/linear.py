@@ -1,9 +1,10 @@
 """`--kind linear`: a linear classifier, solved for over a grid or trained as in a paper."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from unshortcut.data.source import ImageSource
@@ -12,7 +13,7 @@ from unshortcut.inference.features import Features
 from unshortcut.probes.base import Extract, Probe, ProbeResult, Score
 from unshortcut.probes.linear import linear_accuracy
 from unshortcut.probes.matrices import Labeled
-from unshortcut.probes.protocol_training import Found, run_protocol
+from unshortcut.probes.protocol_training import Columns, Found, run_protocol
 from unshortcut.probes.protocols import Protocol, protocol_named
 from unshortcut.probes.training_views import CENTER_NOTE, COPIES, Views, train_on_views
 
@@ -42,20 +43,41 @@ class LinearProbe(Probe):
     def measure(
         self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
     ) -> ProbeResult:
+        (result,) = self.measure_columns(extract, train, tests, [None])
+        return result
+
+    def measure_columns(
+        self,
+        extract: Extract,
+        train: ImageSource,
+        tests: Mapping[str, ImageSource],
+        columns: Sequence[Columns | None],
+    ) -> list[ProbeResult]:
+        """`measure` for each choice of feature columns (None: all).
+
+        All choices share the crops that a protocol trains on, whose features are expensive.
+        """
         protocol, views = self._protocol(), COPIES if self.views is None else self.views
         held = {name: extract(self.shown(source), name) for name, source in tests.items()}
         if protocol is None or views == 0:
-            return self.run(extract(self.shown(train), "train"), held)
+            fitted = extract(self.shown(train), "train")
+            return [
+                self.run(
+                    _part(fitted, one), {name: _part(test, one) for name, test in held.items()}
+                )
+                for one in columns
+            ]
         found, note = train_on_views(
             protocol,
             extract,
             lambda epoch: self.shown(train, epoch),
             _labeled(held),
             views,
+            columns=columns,
             seeds=range(self.seeds),
             classes=len(self.shown(train).classes or ()) or None,
         )
-        return self._trained(protocol, found, views, note)
+        return [self._trained(protocol, one, views, note) for one in found]
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         """Fit on features that are the same in every epoch, such as those of center crops."""
@@ -87,3 +109,11 @@ class LinearProbe(Probe):
 
 def _labeled(features: Mapping[str, Features]) -> dict[str, Labeled]:
     return {name: (one.values, one.required_labels()) for name, one in features.items()}
+
+
+def _part(features: Features, columns: Columns | None) -> Features:
+    """The features without the other columns."""
+    if columns is None:
+        return features
+    chosen = columns(features.values.shape[1]).numpy()
+    return replace(features, values=np.ascontiguousarray(features.values[:, chosen]))
