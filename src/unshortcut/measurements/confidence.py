@@ -177,7 +177,8 @@ def _accuracy(results: Results) -> Table:
     for name, one in results.items():
         confidence = (one.confidence, one.confidence_right, one.confidence_wrong, one.entropy_right)
         means = [each.value for each in confidence]
-        top5 = [one.top5_accuracy and one.top5_accuracy.value] if with_top5 else []
+        found = one.top5_accuracy
+        top5 = [None if found is None else found.value] if with_top5 else []
         errors = (one.num_errors, one.sure_errors.value, one.num_images)
         rows.append((name, one.accuracy.value, *top5, *means, *errors))
     fewer = {(r.num_images, r.total) for r in results.values() if r.num_images < r.total}

@@ -13,7 +13,7 @@ are two solvers:
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal, TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -38,8 +38,21 @@ ADAM = Protocol(
 """The learning rate is constant: there are 250 epochs only if all shots are one batch."""
 
 
+class Settings(TypedDict, total=False):
+    """The settings of `few_shot_top_accuracy`."""
+
+    classes: Sequence[str] | None
+    solver: Solver
+    trials: int
+    seed: int
+    on_progress: OnProgress | None
+
+
 def few_shot_accuracy(
-    train: Labeled, tests: Mapping[str, Labeled], shots: Sequence[int], **settings: Any
+    train: Labeled,
+    tests: Mapping[str, Labeled],
+    shots: Sequence[int],
+    **settings: Unpack[Settings],
 ) -> dict[int, dict[str, tuple[float, ...]]]:
     """Accuracies (0 to 1) by number of shots and test set, with one value per trial.
 

@@ -40,7 +40,8 @@ class LinearProbeMeasure(Measure):
         from unshortcut.reproduction.biased_probe import ProbeWithBias, conflicts_in
 
         tests, settings = evaluation.tests, evaluation.probe_settings
-        conflicts, model, metrics = conflicts_in(tests), load_model(run), {}
+        conflicts, model = conflicts_in(tests), load_model(run)
+        metrics: dict[str, float] = {}
         kinds: list[Probe] = []
         if conflicts or not settings:
             kinds.append(ProbeWithBias(self.seeds, conflicts))
