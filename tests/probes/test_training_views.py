@@ -148,7 +148,7 @@ def test_views_without_a_protocol_and_views_that_do_not_exist_are_refused() -> N
     with pytest.raises(UsageError, match="protocol"):
         probe(model(), TRAIN, tests={"test": TEST}, views=3)
     for views in ("frsh", -1):
-        with pytest.raises(UsageError, match="views"):
+        with pytest.raises(UsageError, match="'views' must be 'fresh' or a number of copies"):
             probe(model(), TRAIN, tests={"test": TEST}, protocol="nsn", views=views)
     with pytest.raises(UsageError, match="unknown key 'views'"):
         probe(model(), TRAIN, "knn", tests={"test": TEST}, views=3)

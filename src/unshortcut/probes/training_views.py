@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 from rich.console import Console
 
 from unshortcut.data.source import ImageSource
+from unshortcut.fields import Allowed
 from unshortcut.inference.features import Features
 from unshortcut.probes.base import Crops, Extract
 from unshortcut.probes.matrices import Labeled
@@ -22,7 +22,10 @@ from unshortcut.probes.protocols import Protocol
 from unshortcut.progress import OnProgress, bar, part_of
 
 FRESH: Literal["fresh"] = "fresh"
-Views = Literal["fresh"] | Annotated[int, Field(ge=0)]
+Views = Annotated[
+    Literal["fresh"] | int,
+    Allowed("'fresh' or a number of copies, 0 or more", lambda views: views == FRESH or views >= 0),
+]
 """`fresh` for new crops in every epoch, the number of cached copies, or 0 for the center crop."""
 COPIES = 10
 """Default number of cached copies; `benchmarks/protocols.py` compares it with others."""
