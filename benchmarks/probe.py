@@ -24,8 +24,10 @@ from torch import Tensor
 from benchmarks.common import json_target, real_data, report
 from benchmarks.normalize import to_float
 from unshortcut.data.decode import EncodedImage
-from unshortcut.probes.linear import Setting, linear_accuracy, stratified_holdout
-from unshortcut.probes.protocols import MOCO, run_protocol
+from unshortcut.probes.holdout import stratified_holdout
+from unshortcut.probes.linear import Setting, linear_accuracy
+from unshortcut.probes.protocol_training import run_protocol
+from unshortcut.probes.protocols import MOCO
 from unshortcut.randomness import generator
 
 TRAIN = 10_000
@@ -91,7 +93,8 @@ def searched_by_protocol(train: Labeled, test: Labeled, seed: int) -> float:
 
     def run(setting: Setting, data: Labeled, on: Labeled) -> float:
         protocol = replace(MOCO, lr=setting.lr, weight_decay=setting.weight_decay)
-        return run_protocol(protocol, data, {"on": on}, seed=seed)["on"]
+        (found,) = run_protocol(protocol, lambda epoch: data, {"on": on}, seeds=[seed])["on"]
+        return found.top1
 
     grid = [Setting(lr, decay) for lr in LRS for decay in WEIGHT_DECAYS]
     return run(max(grid, key=lambda setting: run(setting, kept, held_out)), train, test)

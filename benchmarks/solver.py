@@ -20,14 +20,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.common import json_target, report
-from unshortcut.probes.linear import (
-    LRS,
-    MAX_ITERATIONS,
-    TOLERANCE,
-    WEIGHT_DECAYS,
-    Setting,
-    stratified_holdout,
-)
+from unshortcut.probes.holdout import stratified_holdout
+from unshortcut.probes.linear import LRS, MAX_ITERATIONS, TOLERANCE, WEIGHT_DECAYS, Setting
 from unshortcut.probes.solver import Basis, Problem, solve
 
 SAMPLES, DIMENSIONS, CLASSES = 10_000, 512, 10

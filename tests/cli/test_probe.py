@@ -1,6 +1,7 @@
 """`unshortcut probe`: what ± means is said, and every kind is reached from the command line."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,34 @@ def test_linear_and_rotation_show_a_standard_deviation(capsys: pytest.CaptureFix
 def test_a_single_accuracy_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(probe("photos", "knn", "--set", "k=[1]")["val"]) == {"accuracy"}
     assert "±" not in capsys.readouterr().out
+
+
+def test_top_5_has_a_column_if_there_are_more_than_ten_classes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rng = np.random.default_rng(1)
+    for split, name, number in product(("train", "val"), range(11), range(2)):
+        folder = Path("many", split, f"class {name}")
+        folder.mkdir(parents=True, exist_ok=True)
+        pixels = rng.integers(256, size=(32, 32, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    score = probe("many", "knn", "--set", "k=[20]")["val"]
+    assert set(score) == {"accuracy", "top5"} and score["top5"] > score["accuracy"]
+    printed = capsys.readouterr().out
+    assert "top-5" in printed and f"{score['top5']:.2f} %" in printed
+    probe("photos", "knn", "--set", "k=[1]")
+    assert "top-5" not in capsys.readouterr().out
+
+
+def test_a_protocol_says_what_it_trains_on(capsys: pytest.CaptureFixture[str]) -> None:
+    metrics = probe("photos", "linear", "--protocol", "nsn", "--views", "2", "--seeds", "1")
+    assert metrics["training"]["views"] == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "protocol nsn, trained for 60 epochs on 2 cached copies of each image" in said
+    assert "the paper makes new ones in every epoch" in said
+    words = ("probe", "timm:resnet18@random", "--data", "photos", "--views", "2")
+    assert call(*words) == 2
+    assert "views need a protocol" in capsys.readouterr().err
 
 
 def test_help_names_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:

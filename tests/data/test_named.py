@@ -49,6 +49,38 @@ def test_cifar_and_stl_keep_their_pixels_and_labels(monkeypatch: pytest.MonkeyPa
     assert open_data("stl10@unlabeled").labels is None
 
 
+def test_named_splits_are_joined_unless_there_is_a_split_of_that_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    class Flowers:
+        classes = ("rose", "iris")
+
+        def __init__(self, root: str, split: str, download: bool) -> None:
+            asked.append(split)
+            self.root = Path(root)
+            self._image_files = [Path(root) / f"{split}{number}.jpg" for number in range(2)]
+            self._labels = [0, 1]
+
+    class Stl:
+        classes = ("cat", "dog")
+
+        def __init__(self, root: str, split: str, download: bool) -> None:
+            asked.append(split)
+            self.data = np.zeros((2, 3, 96, 96), dtype=np.uint8)
+            self.labels = np.array([0, 1])
+
+    monkeypatch.setattr(torchvision.datasets, "Flowers102", Flowers)
+    monkeypatch.setattr(torchvision.datasets, "STL10", Stl)
+    pool = open_data("flowers102@train+val")
+    names = ["train0.jpg", "train1.jpg", "val0.jpg", "val1.jpg"]
+    assert [pool.identity(index) for index in range(len(pool))] == names
+    assert pool.labels is not None and pool.labels.tolist() == [0, 1, 0, 1]
+    open_data("stl10@train+unlabeled")
+    assert asked == ["train", "val", "train+unlabeled"]
+
+
 def test_gray_data_come_as_rgb(monkeypatch: pytest.MonkeyPatch) -> None:
     gray = np.arange(2 * 28 * 28, dtype=np.uint8).reshape(2, 28, 28)
 

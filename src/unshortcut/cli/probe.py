@@ -25,8 +25,17 @@ def command(
     on: options.OnOption = [],
     protocol: str | None = typer.Option(
         None,
-        help="For linear and rotation: train the classifier as in a paper, moco, nsn, looc or mae, "
-        "instead of solving for it.",
+        help="For linear and rotation: train the classifier as a paper does instead of solving for "
+        "it: moco, nsn (non-semantic negatives), looc, looc-inat, byol or mae. It is trained on "
+        "random resized crops and flips; the learning rates are for 2048 features.",
+    ),
+    views: str | None = typer.Option(
+        None,
+        metavar="N|fresh",
+        help="For --protocol: 'fresh' computes the features of new crops in every epoch, as in the "
+        "papers, which takes as many passes over the images as there are epochs; N computes them "
+        "once for N copies of every image, and each epoch uses one of the copies; 0 is the center "
+        "crop. [default: 10]",
     ),
     sets: options.ProbeSetOption = [],
     seeds: options.SeedsOption = None,
@@ -57,21 +66,25 @@ def command(
 
         chosen = select_spaces(load_with_spaces(model), spaces.split(","))
         loaded = replace(chosen, preprocessing=loaded.preprocessing)
-    settings = options.settings_of(sets, protocol=protocol, seeds=seeds)
+    settings = options.settings_of(sets, protocol=protocol, views=views, seeds=seeds)
     result = probe(loaded, data, kind, tests=on, workers=workers, **settings)
     Console().print(_table(result, f"{kind} probe of {loaded.name}"))
     if result.chosen:
         values = ", ".join(f"{key} {value}" for key, value in result.chosen.items())
         Console().print(f"chosen on held-out training features: {values}", highlight=False)
+    if result.training:
+        text = f"protocol {result.training['protocol']}, {result.training['note']}"
+        Console().print(text, highlight=False)
     options.write_json(json, "probe", result.to_dict(), data=data, models=model)
 
 
 def _table(result: "ProbeResult", title: str) -> Table:
-    table = Table("data", "accuracy", title=title)
+    with_top5 = any(score.top5 is not None for score in result.scores.values())
+    table = Table("data", "accuracy", *(["top-5"] if with_top5 else []), title=title)
     for name, score in result.scores.items():
         if score.interval is not None:
             table.caption = "± 95 % interval of the mean"
         elif score.std is not None:
             table.caption = "± standard deviation"
-        table.add_row(name, str(score))
+        table.add_row(name, str(score), *([str(score.top5)] if with_top5 else []))
     return table

@@ -23,7 +23,9 @@ def command(
         None, metavar="RECIPE", help="Recipe to vary. [default: the claim's]"
     ),
     seeds: int = typer.Option(3, min=1, help="Number of trainings per variant."),
-    scale: str = typer.Option("small", help="small, or paper for the data and sizes of the paper."),
+    scale: str = typer.Option(
+        "small", help="small, or paper for the data, sizes and linear evaluation of the paper."
+    ),
     sets: SetOption = [],
     values: list[str] = typer.Option(
         [], metavar="AXIS=V,V,...", help="Other values of an axis, e.g. alpha=0,4. May be repeated."

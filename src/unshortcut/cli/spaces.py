@@ -13,6 +13,7 @@ from unshortcut.cli import options
 GROUP = "Evaluate"
 
 if TYPE_CHECKING:
+    from unshortcut.probes.base import Score
     from unshortcut.spaces.reliance import SpaceReliance
 
 
@@ -64,7 +65,7 @@ def command(
     tests = list(next(iter(scores.values())).scores)
     table = Table("spaces", *tests, title=f"{kind} probe of {loaded.name} by spaces")
     for subset, result in scores.items():
-        table.add_row(" + ".join(subset), *(str(result.scores[name]) for name in tests))
+        table.add_row(" + ".join(subset), *(_cell(result.scores[name]) for name in tests))
     console.print(table)
     metrics: dict[str, Any] = {
         "subsets": {"+".join(subset): result.to_dict() for subset, result in scores.items()}
@@ -83,6 +84,10 @@ def command(
     for path in (out / RESULT_FILE, json):
         options.write_json(path, "spaces", metrics, data=data, models=model)
     typer.echo(f"wrote {', '.join(written)} to {out}")
+
+
+def _cell(score: "Score") -> str:
+    return str(score) if score.top5 is None else f"{score}, top-5 {score.top5}"
 
 
 def _shares(reliance: "SpaceReliance") -> Table:

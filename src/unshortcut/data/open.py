@@ -8,11 +8,12 @@ from typing import Any
 from unshortcut.data import tree
 from unshortcut.data.class_lists import CLASS_LISTS, class_list, wordnet_ids
 from unshortcut.data.folder import image_paths, open_folder
+from unshortcut.data.joined_splits import joined_parts
 from unshortcut.data.layout import Layout, layouts, recognized
 from unshortcut.data.named import NAMES, named_splits, open_named
 from unshortcut.data.relabeled import with_classes
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards
-from unshortcut.data.source import ImageSource
+from unshortcut.data.source import ImageSource, Joined
 from unshortcut.data.tarfile_source import image_members, is_tar, open_tar
 from unshortcut.errors import UsageError, unknown
 
@@ -50,8 +51,8 @@ def open_data(
         spec: a folder, a tar file, `path/{000..127}.tar`, or a name, with or without `@split`;
             `LAYOUT:FOLDER` for a published data set, or `imagenet100:DATA` for the classes of a
             list; a source is returned as it is.
-        split: the split, if the spec does not name one. By default `train` if there is such a
-            split, otherwise all images.
+        split: the split, if the spec does not name one, or several such as `train+val`. By default
+            `train` if there is such a split, otherwise all images.
         options: `size`, `count`, `seed` and `label` of `shapes`; other data have no options.
 
     Raises `UsageError` for a spec that cannot be opened, `RunError` if a download fails.
@@ -64,6 +65,11 @@ def open_data(
     if split is not None and parsed.split not in (None, split):
         raise UsageError(f"'{parsed}' names a split, but the split '{split}' is given as well")
     split = split or parsed.split
+    if split is not None and "+" in split:
+        parts = joined_parts(split, splits(parsed.where))
+        if parts is not None:
+            opened = [open_data(parsed.where, split=part, **options) for part in parts]
+            return Joined(*opened)
     if parsed.where in NAMES:
         return open_named(parsed.where, split, options)
     if options:

@@ -29,7 +29,7 @@ class Rotated(DerivedSource):
         self.labels = _sample_labels(len(source), seed)
 
     def image(self, index: int) -> Image:
-        return _RotatedImage(self.source.image(index), int(self.labels[index]))
+        return RotatedImage(self.source.image(index), int(self.labels[index]))
 
     def identity(self, index: int) -> str:
         return f"{self.source.identity(index)} rotated by {DEGREES[self.labels[index]]}°"
@@ -40,7 +40,7 @@ class Rotated(DerivedSource):
         return digest.hexdigest()
 
 
-class _RotatedImage:
+class RotatedImage:
     """An image that is rotated when it is decoded."""
 
     def __init__(self, upright: Image, quarter_turns: int) -> None:

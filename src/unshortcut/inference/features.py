@@ -20,6 +20,7 @@ from unshortcut.inference.forward import FeatureModel, run_features
 from unshortcut.inference.preprocessing import stack
 from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.progress import OnProgress
+from unshortcut.views.evaluation import RandomCropView, View
 
 Computed = tuple[NDArray[np.float32], NDArray[np.int64]]
 """Features (N, D) and positions of the images in the source (N,)."""
@@ -54,6 +55,7 @@ def compute_features(
     source: ImageSource,
     *,
     workers: int | None = None,
+    crops_of: int | None = None,
     cache: bool = True,
     max_unreadable: float | None = None,
     on_progress: OnProgress | None = None,
@@ -63,6 +65,8 @@ def compute_features(
     Args:
         workers: number of threads that decode images, by default that of the available cores;
             the features are the same for any number.
+        crops_of: an epoch, to use random resized crops and flips keyed by it instead of the center
+            crop.
         cache: take the features from the cache if they are there, and store them if not.
         max_unreadable: largest share of unreadable images that is allowed; by default any share,
             as long as one image can be read. Unreadable images are left out with a warning.
@@ -71,10 +75,10 @@ def compute_features(
     unreadable = Unreadable(len(source), max_unreadable)
     path = None
     if cache and model.fingerprint is not None:
-        path = cache_folder() / "features" / f"{_key(model, source)}.npz"
+        path = cache_folder() / "features" / f"{_key(model, source, crops_of)}.npz"
     known = _read(path, source, unreadable) if path is not None else None
     if known is None:
-        known = _compute(model, source, unreadable, workers, on_progress)
+        known = _compute(model, source, crops_of, unreadable, workers, on_progress)
         if path is not None:
             try:
                 _write(path, known, unreadable)
@@ -94,24 +98,26 @@ def batch_size(size: int) -> int:
     return max(_MIN_BATCH, min(_MAX_BATCH, _BATCH_PIXELS // size**2))
 
 
-def view_reader(
-    source: ImageSource, view: Callable[..., dict[str, ImageArray]]
-) -> Callable[[int], ImageArray]:
+def view_reader(source: ImageSource, view: View, epoch: int = 0) -> Callable[[int], ImageArray]:
     """A function that reads the image at a position of a source as an evaluation view shows it."""
-    return lambda index: view(source.image(index), 0, 0, index)["image"]
+    return lambda index: view(source.image(index), 0, epoch, index)["image"]
 
 
 def _compute(
     model: FeatureModel,
     source: ImageSource,
+    crops_of: int | None,
     unreadable: Unreadable,
     workers: int | None,
     on_progress: OnProgress | None,
 ) -> Computed:
     parts: list[Tensor] = []
     kept: list[int] = []
+    view: View = model.preprocessing.view
+    if crops_of is not None:
+        view = RandomCropView(model.preprocessing.size)
     for positions, images in read_batches(
-        view_reader(source, model.preprocessing.view),
+        view_reader(source, view, crops_of or 0),
         source.identity,
         unreadable,
         batch_size=batch_size(model.preprocessing.size),
@@ -124,8 +130,10 @@ def _compute(
     return values, np.array(kept, dtype=np.int64)
 
 
-def _key(model: FeatureModel, source: ImageSource) -> str:
+def _key(model: FeatureModel, source: ImageSource, crops_of: int | None) -> str:
     text = f"{_VERSION} {model.fingerprint} {source.fingerprint()} {model.preprocessing!r}"
+    if crops_of is not None:
+        text += f" crops of epoch {crops_of}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 

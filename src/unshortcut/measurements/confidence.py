@@ -4,11 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import astuple
 from functools import partial
-from typing import Any
 
-import plotly.graph_objects as go
-
-from unshortcut.intervals import wilson
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.calibration import (
     BINS,
@@ -18,7 +14,7 @@ from unshortcut.measuring.calibration import (
     where_all_are_right,
 )
 from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
-from unshortcut.measuring.plots import color, error_bars, plain
+from unshortcut.measuring.reliability_plots import confidence_histogram, reliability_plot
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
@@ -38,7 +34,9 @@ class Confidence(Measurement[ConfidenceResult]):
     title = "Accuracy and confidence"
     question = "How accurate is the model, and is it less confident when it is wrong?"
     definition = (
-        "Accuracy is the share of images whose label has the largest probability. The confidence "
+        "Accuracy is the share of images whose label has the largest probability; for more than "
+        "ten classes, top-5 accuracy is the share whose label is among the five likeliest, where "
+        "of equally likely classes the first counts. The confidence "
         "of a decision is that probability. Entropy is -Σ p ln p over the classes, in nats: 0 for "
         "a certain decision, ln K if all of K classes are equally likely. Both are averaged over "
         "the images that a model classifies correctly and, to compare models, over those that all "
@@ -52,8 +50,10 @@ class Confidence(Measurement[ConfidenceResult]):
         "distance between the probabilities and the one-hot label, from 0 to 2."
     )
     order = 5
+    version = 2
     gives = (
         "accuracy",
+        "top5_accuracy",
         "calibration_error",
         "sure_errors",
         "confidence_right",
@@ -81,10 +81,12 @@ class Confidence(Measurement[ConfidenceResult]):
         count, among = f"{result.num_images} images", f"among {result.num_classes} classes"
         by_chance = percent(result.calibration_error_by_chance, 1)
         detail = partial(Metric.of, headline=False)
+        note, top5 = f"{count}, {among}", result.top5_accuracy
+        both = {"accuracy": Metric.of("Accuracy", result.accuracy, better="higher", note=note)}
+        if top5 is not None:
+            both["top5_accuracy"] = detail("Top-5 accuracy", top5, better="higher", note=note)
         return {
-            "accuracy": Metric.of(
-                "Accuracy", result.accuracy, better="higher", note=f"{count}, {among}"
-            ),
+            **both,
             "calibration_error": Metric(
                 "Calibration error",
                 result.calibration_error,
@@ -125,14 +127,14 @@ class Confidence(Measurement[ConfidenceResult]):
             *([_agreed(results)] if len(results) > 1 else []),
             Plot(
                 "Accuracy by confidence",
-                _reliability(results),
+                reliability_plot(results),
                 f"Decisions in {BINS} bins by confidence. Below the dotted line a model is more "
                 "confident than accurate. Larger markers stand for more decisions; with 95 % "
                 "intervals.",
             ),
             Plot(
                 "Distribution of confidence",
-                _histogram(results),
+                confidence_histogram(results),
                 "Solid lines are correct decisions, dotted lines wrong ones.",
             ),
             _calibration(results),
@@ -158,9 +160,11 @@ class Confidence(Measurement[ConfidenceResult]):
 
 
 def _accuracy(results: Results) -> Table:
+    with_top5 = any(one.top5_accuracy is not None for one in results.values())
     columns = (
         MODEL,
         Column("Accuracy", percent=True),
+        *([Column("Top-5", percent=True, tip="top-5 accuracy")] if with_top5 else []),
         Column("Confidence", percent=True, tip="mean over all images"),
         Column("When right", percent=True, tip="mean confidence of correct decisions"),
         Column("When wrong", percent=True, tip="mean confidence of wrong decisions"),
@@ -172,8 +176,11 @@ def _accuracy(results: Results) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, one in results.items():
         confidence = (one.confidence, one.confidence_right, one.confidence_wrong, one.entropy_right)
-        means = [each.value for each in (one.accuracy, *confidence)]
-        rows.append((name, *means, one.num_errors, one.sure_errors.value, one.num_images))
+        means = [each.value for each in confidence]
+        found = one.top5_accuracy
+        top5 = [None if found is None else found.value] if with_top5 else []
+        errors = (one.num_errors, one.sure_errors.value, one.num_images)
+        rows.append((name, one.accuracy.value, *top5, *means, *errors))
     fewer = {(r.num_images, r.total) for r in results.values() if r.num_images < r.total}
     chosen = ", ".join(f"{count} of {total}" for count, total in sorted(fewer))
     caption = f"Measured on {chosen} images, a stratified random subset." if fewer else ""
@@ -236,63 +243,3 @@ def _notes(results: Results) -> list[Note]:
         text = "The models choose from different numbers of classes, so their numbers are not "
         notes.append(Note(text + "comparable.", warning=True))
     return notes
-
-
-def _reliability(results: Results) -> dict[str, Any]:
-    """Accuracy by confidence, one line per model, with larger markers for fuller bins."""
-    figure = go.Figure()
-    figure.add_scatter(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        line={"dash": "dot", "width": 1, "color": "#888"},
-        name="perfectly calibrated",
-        hoverinfo="skip",
-    )
-    for name, result in results.items():
-        filled = [one for one in result.bins if one.count]
-        most = max(one.count for one in filled)
-        accuracy = [one.accuracy for one in filled]
-        low, high = zip(*(wilson(one.right, one.count) for one in filled), strict=True)
-        figure.add_scatter(
-            x=[one.confidence for one in filled],
-            y=accuracy,
-            name=name,
-            mode="lines+markers",
-            line={"color": color(name), "width": 1},
-            marker={"size": [5 + 13 * (one.count / most) ** 0.5 for one in filled]},
-            error_y=error_bars(accuracy, low, high, color(name)),
-            customdata=[[one.right, one.count] for one in filled],
-            hovertemplate="confidence %{x:.1%}: accuracy %{y:.1%}, "
-            "%{customdata[0]} of %{customdata[1]}",
-        )
-    figure.update_layout(xaxis_title="confidence", yaxis_title="accuracy")
-    figure.update_xaxes(tickformat=".0%", range=[0, 1.02])
-    figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
-    return plain(figure)
-
-
-def _histogram(results: Results) -> dict[str, Any]:
-    """Shares of a model's decisions by confidence, separately for right and wrong ones."""
-    figure = go.Figure()
-    for name, result in results.items():
-        right = [one.right for one in result.bins]
-        wrong = [one.count - one.right for one in result.bins]
-        for kind, dash, counts in (("right", "solid", right), ("wrong", "dot", wrong)):
-            figure.add_scatter(
-                x=[(one.low + one.high) / 2 for one in result.bins],
-                y=[count / result.num_images for count in counts],
-                name=f"{name}, {kind}",
-                mode="lines",
-                line={"color": color(name), "dash": dash, "shape": "hvh"},
-                customdata=[
-                    [one.low, one.high, count]
-                    for one, count in zip(result.bins, counts, strict=True)
-                ],
-                hovertemplate="confidence %{customdata[0]:.0%} to %{customdata[1]:.0%}: "
-                f"%{{customdata[2]}} {kind}, %{{y:.1%}} of all",
-            )
-    figure.update_layout(xaxis_title="confidence", yaxis_title="share of decisions")
-    figure.update_xaxes(tickformat=".0%", range=[0, 1])
-    figure.update_yaxes(tickformat=".0%", rangemode="tozero")
-    return plain(figure)

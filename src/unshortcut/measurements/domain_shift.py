@@ -43,12 +43,15 @@ class DomainShift(Measurement[DomainShiftResult]):
         "the two accuracies are comparable (as in the evaluation of ImageNet-R, Hendrycks et al. "
         "2021). Classes are the same if they belong to the same outputs of the model, by name or "
         "by a mapping file. The drop is the accuracy on the data minus the accuracy on the shifted "
-        "data. Intervals are 95 %, Wilson's for accuracies and Newcombe's for the drop. Sketches "
-        "lack texture and color, so accuracy that is lost on them depended on texture and color."
+        "data. For more than ten classes, top-5 accuracy counts a label among the five likeliest "
+        "classes as right. Intervals are 95 %, Wilson's for accuracies and Newcombe's for the "
+        "drop. Sketches lack texture and color, so accuracy that is lost on them depended on "
+        "texture and color."
     )
     order = 70
     needs = ("shifts",)
-    gives = ("shift_accuracy", "shift_drop", "shift_accuracy_*", "shift_drop_*")
+    version = 2
+    gives = ("shift_accuracy", "shift_drop", "shift_accuracy_*", "shift_top5_*", "shift_drop_*")
     result = DomainShiftResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> DomainShiftResult:
@@ -81,6 +84,9 @@ class DomainShift(Measurement[DomainShiftResult]):
                 headline=False,
                 note=f"{one.shifted.num_images} images, among {len(one.classes)} classes",
             )
+            if (top5 := one.shifted.top5_accuracy) is not None:
+                title = f"Top-5 accuracy on {one.name}"
+                found[f"shift_top5_{key}"] = Metric.of(title, top5, better="higher", headline=False)
             if one.drop is not None and one.inside is not None:
                 found[f"shift_drop_{key}"] = Metric.of(
                     f"Accuracy lost on {one.name}",
@@ -170,11 +176,18 @@ def _plot(results: Results) -> Plot:
 
 
 def _summary(results: Results) -> Table:
+    with_top5 = any(one.shifted.top5 is not None for _, one in _all(results))
+    tip = "top-5 accuracy, over the shared classes"
+    top5_columns = (
+        Column("Top-5 on the data", percent=True, tip=tip),
+        Column("Top-5 on the shift", percent=True, tip=tip),
+    )
     columns = (
         Column("Shift"),
         MODEL,
         Column("On the data", percent=True, tip="accuracy on the data, over the shared classes"),
         Column("On the shift", percent=True, tip="accuracy on the shift"),
+        *(top5_columns if with_top5 else ()),
         *Column.estimate(
             "Lost", percent=True, tip="accuracy on the data minus that on the shift", of="loss"
         ),
@@ -185,7 +198,8 @@ def _summary(results: Results) -> Table:
     for model, one in _all(results):
         accuracy, count = _cells(one.shifted)
         lost = (None, None, None) if one.drop is None else astuple(one.drop)
-        accuracies = (_cells(one.inside)[0], accuracy, *lost)
+        top5 = (_top5(one.inside), _top5(one.shifted)) if with_top5 else ()
+        accuracies = (_cells(one.inside)[0], accuracy, *top5, *lost)
         rows.append((one.name, model, *accuracies, count, len(one.classes)))
     return Table("Accuracy in other domains", columns, rows)
 
@@ -259,3 +273,8 @@ def _all(results: Results) -> list[tuple[str, Shift]]:
 
 def _cells(count: Count | None) -> tuple[Cell, Cell]:
     return (None, None) if count is None else (count.accuracy.value, count.num_images)
+
+
+def _top5(count: Count | None) -> Cell:
+    found = None if count is None else count.top5_accuracy
+    return None if found is None else found.value

@@ -20,6 +20,7 @@ from scipy.special import xlogy
 
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.subjects.classifier import ClassifierKind
+from unshortcut.measuring.top5 import top5_hits
 from unshortcut.randomness import generator
 
 BINS = 15
@@ -86,6 +87,8 @@ class ConfidenceResult:
     right: tuple[bool, ...]
     confidences: tuple[float, ...]
     entropies: tuple[float, ...]
+    top5_right: int | None = None
+    """Number of images whose label is among the five likeliest classes; None for K <= 10."""
 
     @property
     def num_images(self) -> int:
@@ -98,6 +101,11 @@ class ConfidenceResult:
     @property
     def accuracy(self) -> Estimate:
         return Estimate.counted(sum(self.right), self.num_images)
+
+    @property
+    def top5_accuracy(self) -> Estimate | None:
+        right = self.top5_right
+        return None if right is None else Estimate.counted(right, self.num_images)
 
     @property
     def sure_errors(self) -> Estimate:
@@ -125,6 +133,7 @@ def confidence_of(
     right = probabilities.argmax(axis=1) == labels
     confidence = probabilities.max(axis=1)
     uncertainty = entropy(probabilities)
+    top5 = top5_hits(probabilities, labels)
     bins = reliability(confidence, right)
     return ConfidenceResult(
         total=total,
@@ -145,6 +154,7 @@ def confidence_of(
         right=tuple(right.tolist()),
         confidences=tuple(confidence.round(DIGITS).tolist()),
         entropies=tuple(uncertainty.round(DIGITS).tolist()),
+        top5_right=None if top5 is None else int(top5.sum()),
     )
 
 

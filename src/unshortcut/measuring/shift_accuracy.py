@@ -19,6 +19,7 @@ from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
+from unshortcut.measuring.top5 import top5_hits
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
@@ -34,10 +35,16 @@ class Count:
 
     right: int
     num_images: int
+    top5: int | None = None
+    """Number of images whose label is among the five likeliest; None for ten classes or fewer."""
 
     @property
     def accuracy(self) -> Estimate:
         return Estimate.counted(self.right, self.num_images)
+
+    @property
+    def top5_accuracy(self) -> Estimate | None:
+        return None if self.top5 is None else Estimate.counted(self.top5, self.num_images)
 
 
 @dataclass(frozen=True)
@@ -187,8 +194,12 @@ def _present(source: ImageSource) -> tuple[str, ...]:
 def _counts(probabilities: NDArray[np.float64], images: Prepared) -> list[Count]:
     """The counts for each class."""
     decided, labels = probabilities.argmax(axis=1), images.required_labels()
-    rights = [decided[labels == at] == at for at in range(probabilities.shape[1])]
-    return [Count(int(right.sum()), len(right)) for right in rights]
+    hits, counts = top5_hits(probabilities, labels), []
+    for at in range(probabilities.shape[1]):
+        own = labels == at
+        top5 = None if hits is None else int(hits[own].sum())
+        counts.append(Count(int((decided[own] == at).sum()), int(own.sum()), top5))
+    return counts
 
 
 def _mistaken(decided: NDArray[np.int64], at: int, names: Sequence[str]) -> str:
@@ -212,4 +223,9 @@ def _examples(
 
 
 def _sum(counts: Sequence[Count]) -> Count:
-    return Count(sum(one.right for one in counts), sum(one.num_images for one in counts))
+    top5 = [one.top5 for one in counts if one.top5 is not None]
+    return Count(
+        sum(one.right for one in counts),
+        sum(one.num_images for one in counts),
+        sum(top5) if len(top5) == len(counts) else None,
+    )

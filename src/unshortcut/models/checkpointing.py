@@ -8,9 +8,7 @@ except what is recomputed, so it is enough to keep the statistics during the who
 this works for every model of timm and every kind of batch norm.
 """
 
-from contextlib import AbstractContextManager
-
-from torch import nn
+from contextlib import AbstractContextManager, nullcontext
 
 from unshortcut.errors import UsageError
 from unshortcut.models.batchnorm import running_statistics_kept
@@ -31,8 +29,9 @@ def checkpoint_gradients(encoder: Encoder) -> None:
             f"training.gradient_checkpointing: timm cannot checkpoint '{encoder.settings.name}'; "
             "set it to false"
         ) from None
+    encoder.checkpointed = True
 
 
-def recomputation(network: nn.Module) -> AbstractContextManager[None]:
+def recomputation(encoder: Encoder) -> AbstractContextManager[None]:
     """A context for the backward pass: recomputed batch norms do not update their statistics."""
-    return running_statistics_kept(network)
+    return running_statistics_kept(encoder) if encoder.checkpointed else nullcontext()

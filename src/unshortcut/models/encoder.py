@@ -55,6 +55,8 @@ class Encoder(nn.Module):
     """
 
     memory_format: torch.memory_format = torch.channels_last
+    checkpointed = False
+    """Whether activations are recomputed in the backward pass (`models.checkpointing`)."""
 
     def __init__(self, settings: EncoderSettings, *, channels_last: bool = True) -> None:
         super().__init__()

@@ -2,12 +2,15 @@ from .base import Probe as Probe
 from .base import ProbeResult as ProbeResult
 from .base import Score as Score
 from .few_shot import few_shot_accuracy as few_shot_accuracy
+from .few_shot import few_shot_top_accuracy as few_shot_top_accuracy
 from .kinds.fewshot import FewShotProbe as FewShotProbe
 from .kinds.knn import KNNProbe as KNNProbe
 from .kinds.linear import LinearProbe as LinearProbe
 from .kinds.rotation import RotationProbe as RotationProbe
 from .knn import knn_accuracy as knn_accuracy
+from .knn import knn_top_accuracy as knn_top_accuracy
 from .linear import LinearClassifier as LinearClassifier
 from .linear import fit_linear as fit_linear
 from .linear import linear_accuracy as linear_accuracy
+from .matrices import Accuracy as Accuracy
 from .run import probe as probe

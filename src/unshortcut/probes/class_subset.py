@@ -20,7 +20,10 @@ from unshortcut.data.relabeled import Relabeled
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
+from unshortcut.probes.matrices import Accuracy, top_accuracy
 
+Among = NDArray[np.int64]
+"""The classes of a test set, as sorted indices into those of the training data."""
 SHOWN = 5
 """Number of class names in an error message."""
 
@@ -72,13 +75,17 @@ def marked(features: Features, source: ImageSource, train: ImageSource) -> Featu
     return replace(features, among=np.unique(features.required_labels()))
 
 
-def masked(logits: Tensor, among: NDArray[np.int64]) -> Tensor:
-    """Logits (N, K) with -inf for all classes but those in `among`."""
-    left = torch.zeros(logits.shape[1], dtype=torch.bool, device=logits.device)
-    left[torch.as_tensor(among, device=logits.device)] = True
-    return logits.masked_fill(~left, -torch.inf)
+def accuracy_among(logits: Tensor, labels: Tensor, among: Among) -> Accuracy:
+    """The accuracy of logits (N, K) for labels (N,) if all classes but `among` are excluded."""
+    left = torch.as_tensor(among, device=logits.device)
+    return top_accuracy(logits[:, left], torch.searchsorted(left, labels))
 
 
-def among_name(name: str, among: NDArray[np.int64]) -> str:
+def position_in(among: Among, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The indices of labels (N,) in the sorted classes `among`, all of which they are."""
+    return np.searchsorted(among, labels)
+
+
+def among_name(name: str, among: Among) -> str:
     """What the second accuracy of a test set is called."""
     return f"{name}, among its {len(among)} classes"

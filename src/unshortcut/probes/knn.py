@@ -1,13 +1,22 @@
 """Weighted k-nearest-neighbor classification of frozen features (Wu et al. 2018, InstDisc)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.probes.matrices import FeatureMatrix, Labels, accuracy, checked, checked_features
+from unshortcut.probes.matrices import (
+    MANY_CLASSES,
+    TOP,
+    Accuracy,
+    FeatureMatrix,
+    Labels,
+    accuracy,
+    checked,
+    checked_features,
+)
 
 NEIGHBORS = (1, 5, 20, 200)
 TEMPERATURE = 0.07
@@ -39,6 +48,32 @@ def knn_accuracy(
     )
     _, labels = checked((test_features, test_labels), "test")
     return {count: accuracy(predicted, labels) for count, predicted in predictions.items()}
+
+
+def knn_top_accuracy(
+    train_features: FeatureMatrix,
+    train_labels: Labels,
+    test_features: FeatureMatrix,
+    test_labels: Labels,
+    *,
+    k: int,
+    classes: int,
+    temperature: float = TEMPERATURE,
+) -> Accuracy:
+    """Top-1 accuracy and, for more than ten classes, top-5 accuracy; see `knn_accuracy`.
+
+    The five classes are those with the most votes. Of classes with equal votes, the one with the
+    lower label comes first; a class without votes is never among them, so with k = 1 both
+    accuracies are equal.
+    """
+    bank, labels = checked((train_features, train_labels), "train", classes)
+    queries, truth = checked((test_features, test_labels), "test", classes)
+    neighbors = _neighbors(bank, queries, min(k, len(bank)))
+    ranked = _vote(neighbors, labels, (k,), temperature, True, _ranked)[k]
+    top1 = accuracy(ranked[:, 0], truth)
+    if classes <= MANY_CLASSES:
+        return Accuracy(top1)
+    return Accuracy(top1, float((ranked == truth[:, None]).any(1).double().mean()))
 
 
 def knn_predict(
@@ -128,14 +163,26 @@ def _neighbors(
         yield best, index
 
 
+def _most(votes: Tensor) -> Tensor:
+    """The class with the most votes (q,)."""
+    return votes.argmax(1)
+
+
+def _ranked(votes: Tensor) -> Tensor:
+    """The five classes with the most votes (q, 5), -1 where no further class has any."""
+    most, order = votes.sort(dim=1, descending=True, stable=True)
+    return torch.where(most > 0, order, -1)[:, :TOP]
+
+
 def _vote(
     neighbors: Iterator[tuple[Tensor, Tensor]],
     labels: Tensor,
     k: Sequence[int],
     temperature: float,
     weighted: bool,
+    decide: Callable[[Tensor], Tensor] = _most,
 ) -> dict[int, Tensor]:
-    """Classes with the most votes (M,), for every k."""
+    """What `decide` makes of the votes (q, K) of a chunk of queries, for every k."""
     if not k or min(k) < 1:
         raise UsageError(f"every k must be at least 1, not {list(k)}")
     if not temperature > 0:
@@ -146,7 +193,7 @@ def _vote(
         voted = labels[index]
         for count, parts in predicted.items():
             near = similarity[:, :count] if weighted else torch.zeros_like(similarity[:, :count])
-            parts.append(_votes(near, voted[:, :count], classes, temperature).argmax(1))
+            parts.append(decide(_votes(near, voted[:, :count], classes, temperature)))
     return {count: torch.cat(parts) for count, parts in predicted.items()}
 
 

@@ -29,10 +29,20 @@ import torch
 from torch import Tensor
 
 from unshortcut.errors import UsageError
-from unshortcut.probes.matrices import FeatureMatrix, Labeled, Labels, accuracy, checked
+from unshortcut.probes.holdout import stratified_holdout
+from unshortcut.probes.matrices import (
+    MANY_CLASSES,
+    Accuracy,
+    FeatureMatrix,
+    Labeled,
+    Labels,
+    accuracy,
+    checked,
+    in_top,
+)
 from unshortcut.probes.protocols import INIT_STD, MOCO
 from unshortcut.probes.solver import Basis, Problem, solve
-from unshortcut.randomness import generator, torch_generator
+from unshortcut.randomness import torch_generator
 
 LRS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 """Default learning rates, to be divided by the total variance of the features."""
@@ -80,6 +90,11 @@ class LinearClassifier:
         """Features (N, D) to predicted classes (N,)."""
         return torch.cat([self.logits(part).argmax(1) for part in features.split(2**14)])
 
+    def in_top5(self, features: Tensor, labels: Tensor) -> Tensor:
+        """Whether the labels (N,) of features (N, D) are among the five best classes, (N,)."""
+        parts = zip(features.split(2**14), labels.split(2**14), strict=True)
+        return torch.cat([in_top(self.logits(rows), truth) for rows, truth in parts])
+
 
 @dataclass(frozen=True)
 class LinearResult:
@@ -91,6 +106,8 @@ class LinearResult:
     """Accuracies by test set, in the order of the seeds."""
     per_class: Mapping[str, tuple[float, ...]]
     """Mean over seeds for each class, by test set; NaN for classes that the set lacks."""
+    top5: Mapping[str, tuple[float, ...]]
+    """Top-5 accuracies as in `accuracies`; empty for ten classes or fewer."""
 
     @property
     def chosen(self) -> Setting:
@@ -100,6 +117,12 @@ class LinearResult:
     def mean(self, test: str) -> float:
         """Mean accuracy over seeds."""
         return statistics.fmean(self.accuracies[test])
+
+    def by_seed(self, test: str) -> list[Accuracy]:
+        """Top-1 and top-5 accuracy of every seed."""
+        top1 = self.accuracies[test]
+        top5 = self.top5.get(test, (None,) * len(top1))
+        return [Accuracy(*pair) for pair in zip(top1, top5, strict=True)]
 
     def std(self, test: str) -> float:
         """Sample standard deviation over seeds (n - 1); 0 for one seed."""
@@ -136,13 +159,16 @@ def linear_accuracy(
         seeds=seeds,
         holdout=holdout,
     )
-    accuracies, per_class = {}, {}
+    accuracies, per_class, top5 = {}, {}, {}
     for name, (rows, truth) in held.items():
         right = torch.stack([one.predict(rows) == truth for one in classifiers]).double()
         accuracies[name] = tuple(right.mean(1).tolist())
         sums = right.new_zeros(classes).index_add_(0, truth, right.mean(0))
         per_class[name] = tuple((sums / torch.bincount(truth, minlength=classes)).tolist())
-    return LinearResult(classifiers, accuracies, per_class)
+        if classes > MANY_CLASSES:
+            hits = torch.stack([one.in_top5(rows, truth) for one in classifiers]).double()
+            top5[name] = tuple(hits.mean(1).tolist())
+    return LinearResult(classifiers, accuracies, per_class, top5)
 
 
 def fit_linear(
@@ -266,26 +292,3 @@ class _Fitter:
         start = torch.randn(self.classes, len(self.basis.energy), generator=random) * INIT_STD
         start[:, -1] = 0
         return start.to(self.labels.device)
-
-
-def stratified_holdout(labels: Tensor, part: float, seed: int) -> Tensor:
-    """Sample the held-out samples, (N,) bool: a `part` of each class.
-
-    A class with two or more samples has at least one on either side; the only sample of a class is
-    kept. scikit-learn's `StratifiedShuffleSplit` refuses a class with one sample, and its other
-    splits would change published results.
-    """
-    if not 0 < part < 1:
-        raise UsageError(f"the held-out part must be between 0 and 1, not {part}")
-    shuffled = torch.from_numpy(generator("linear probe", "holdout", seed).permutation(len(labels)))
-    by_class = shuffled[labels.cpu()[shuffled].argsort(stable=True)]
-    held = torch.zeros(len(labels), dtype=torch.bool)
-    for members in by_class.split(torch.bincount(labels.cpu()).tolist()):
-        count = min(max(round(part * len(members)), 1), max(len(members) - 1, 0))
-        held[members[:count]] = True
-    if not held.any():
-        raise UsageError(
-            "no class has two training samples, so none can be held out to choose a learning rate; "
-            "give one learning rate and one weight decay"
-        )
-    return held.to(labels.device)

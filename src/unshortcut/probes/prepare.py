@@ -11,9 +11,9 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features, compute_features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
-from unshortcut.probes.base import Extract
+from unshortcut.probes.base import Crops, Extract
 from unshortcut.probes.class_subset import with_training_labels
-from unshortcut.progress import bar
+from unshortcut.progress import OnProgress, bar
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,17 @@ class ProbeData:
     """Why no classifier can be fitted and tested on these data; None if one can."""
 
     def cached(self) -> "ProbeData":
-        """A copy that keeps all computed features in memory."""
+        """A copy that keeps all computed features, except those of crops, in memory."""
         known: dict[str, Features] = {}
 
-        def extract(source: ImageSource, name: str) -> Features:
+        def extract(
+            source: ImageSource,
+            name: str,
+            crops: Crops | None = None,
+            on_progress: OnProgress | None = None,
+        ) -> Features:
+            if crops is not None:
+                return self.extract(source, name, crops, on_progress)
             key = source.fingerprint()  # a probe may build equal sources again, e.g. rotated ones
             if key not in known:
                 known[key] = self.extract(source, name)
@@ -59,8 +66,22 @@ def prepare_probe(
         raise UsageError(problem)
     shown = console or Console(stderr=True)
 
-    def extract(source: ImageSource, name: str) -> Features:
-        return features_of(loaded, source, name, shown, workers)
+    def extract(
+        source: ImageSource,
+        name: str,
+        crops: Crops | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Features:
+        if crops is None:
+            return features_of(loaded, source, name, shown, workers)
+        return compute_features(
+            loaded,
+            source,
+            workers=workers,
+            crops_of=crops.epoch,
+            cache=crops.keep,
+            on_progress=on_progress,
+        )
 
     return ProbeData(extract, train, test_sources, problem)
 

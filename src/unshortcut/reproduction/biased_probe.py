@@ -39,7 +39,7 @@ class ProbeWithBias(Probe):
             classes=len(train.classes or ()) or None,
             seeds=range(self.seeds),
         )
-        scores = {name: Score(100 * result.mean(name)) for name in tests}
+        scores = {name: Score.over(result.by_seed(name)) for name in tests}
         for name, source in self.conflicts.items():
             rows, shown = torch.from_numpy(tests[name].values), tests[name].indices
             shapes, textures = source.shape_labels[shown], source.texture_labels[shown]

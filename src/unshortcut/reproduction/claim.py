@@ -96,6 +96,8 @@ class Claim(ABC):
     """The horizontal axis of the plot; values of the other axes become lines."""
     columns: ClassVar[tuple[MeasureColumn, ...]]
     measures: ClassVar[tuple[Measure, ...]]
+    protocol: ClassVar[str | None] = None
+    """How the paper trains its linear classifiers; used at the scale of the paper."""
     notes: ClassVar[tuple[str, ...]] = ()
     """Remarks that are printed with the result."""
 

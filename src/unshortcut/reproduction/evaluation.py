@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -15,6 +16,7 @@ from unshortcut.measuring.subjects.class_files import read_hierarchy
 from unshortcut.measuring.subjects.conflict import Conflict, open_conflict
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.probes.run import Data
+from unshortcut.probes.training_views import FRESH
 from unshortcut.reproduction.textures import textures_of
 
 SHAPES_SPLITS = ("test", "conflict", "sketch", "silhouette", "texture", "stylized")
@@ -33,6 +35,9 @@ class Evaluation:
     """By name: data to fit a probe on, and data to test it on."""
     probe_data: Data | None = None
     """Labeled data to fit probes on, if the training data have no labels."""
+    protocol: str | None = None
+    """Train linear probes by this protocol, on crops that are new in every epoch; by default they
+    are solved for, which takes minutes instead of hours."""
     console: Console = field(default_factory=lambda: Console(stderr=True))
     conflict_data: Data | None = None
     """Cue-conflict stimuli, named SHAPE/SHAPE1-TEXTURE2.png."""
@@ -40,6 +45,11 @@ class Evaluation:
     """File with two columns: fine class and coarse class."""
     fitted: dict[Path, Subject] = field(default_factory=dict)
     """The last run with the classifier that was fitted for it, which several measures share."""
+
+    @property
+    def probe_settings(self) -> dict[str, Any]:
+        """The settings of linear probes and rotation probes, besides the number of seeds."""
+        return {} if self.protocol is None else {"protocol": self.protocol, "views": FRESH}
 
     @cached_property
     def train(self) -> ImageSource:

@@ -58,7 +58,7 @@ def reproduce(
         recipe: Recipe to vary instead of the claim's own. For a claim that compares recipes, that
             of its first row; the other rows use the recipes for the same data.
         seeds: Number of trainings per variant, with the seeds 0, 1, and so on.
-        scale: `small`, or `paper` for the data and sizes of the paper.
+        scale: `small`, or `paper` for the data, the sizes and the linear evaluation of the paper.
         sets: Changes to the recipes of all variants, `key=value`.
         values: Other values of an axis, e.g. `{"alpha": ["0", "4"]}`.
         only: Labels of variants, or parts of labels, to which the experiment is limited.
@@ -97,8 +97,8 @@ def reproduce(
     root = Path(cache) if cache is not None else cache_folder() / "trainings"
     trainings = _trainings(recipes, variants, seeds, spec, root)
     evaluation = Evaluation(
-        spec, tests, transfers, probe_data, console, conflict_data=conflict,
-        hierarchy_file=hierarchy,
+        spec, tests, transfers, probe_data, chosen.protocol if scale == "paper" else None, console,
+        conflict_data=conflict, hierarchy_file=hierarchy,
     )  # fmt: skip
     # Problems with the data should be found before any training.
     dependencies = {measure: measure.dependencies(evaluation) for measure in chosen.measures}

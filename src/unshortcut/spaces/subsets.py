@@ -6,6 +6,7 @@ They are computed once; a subset selects some of the blocks.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -18,8 +19,10 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
 from unshortcut.inference.features import Features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
-from unshortcut.probes.base import PROBES, Extract, Probe, ProbeResult
+from unshortcut.probes.base import PROBES, Crops, Extract, Probe, ProbeResult
+from unshortcut.probes.kinds.linear import LinearProbe
 from unshortcut.probes.prepare import Data, prepare_probe
+from unshortcut.progress import OnProgress
 
 SpaceSubset = tuple[str, ...]
 """Names of spaces, in the order of the model."""
@@ -55,6 +58,12 @@ def probe_spaces(
     prepared = prepare_probe(
         model, data, tests=tests, needs_labels=chosen.needs_labels, console=console, workers=workers
     ).cached()
+    if isinstance(chosen, LinearProbe):
+        chosen_columns = [partial(columns, spaces, subset) for subset in wanted]
+        found = chosen.measure_columns(
+            prepared.extract, prepared.train, prepared.tests, chosen_columns
+        )
+        return dict(zip(wanted, found, strict=True))
     results = {}
     for subset in wanted:
         extract = _sliced(prepared.extract, spaces, subset)
@@ -138,8 +147,13 @@ def columns(spaces: Sequence[str], subset: Sequence[str], width: int) -> Tensor:
 
 
 def _sliced(extract: Extract, spaces: SpaceSubset, subset: SpaceSubset) -> Extract:
-    def extract_subset(source: ImageSource, name: str) -> Features:
-        full = extract(source, name)
+    def extract_subset(
+        source: ImageSource,
+        name: str,
+        crops: Crops | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Features:
+        full = extract(source, name, crops, on_progress)
         wanted = columns(spaces, subset, full.values.shape[1]).numpy()
         return replace(full, values=np.ascontiguousarray(full.values[:, wanted]))
 

@@ -1,5 +1,7 @@
 """What makes a training faster on some hardware, and a refusal where it would fail or crash."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +17,14 @@ from unshortcut.training.machine import Machine
 
 _BFLOAT16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
 """Names of the bfloat16 instructions of x86 and ARM, for torch and for Linux."""
+_TRIAL = """
+import torch
+convolution = torch.nn.Conv2d(3, 8, 3)
+with torch.autocast("cpu", torch.bfloat16):
+    pooled = convolution(torch.ones(4, 3, 16, 16)).mean((2, 3))
+    output = torch.nn.functional.linear(pooled, torch.ones(8, 8))
+output.float().sum().backward()
+"""
 
 
 def check_hardware(settings: TrainingSettings, machine: Machine) -> None:
@@ -40,7 +50,7 @@ def check_precision(precision: str, device: str) -> None:
     """Raise `UsageError` for a precision that a kind of device cannot compute in.
 
     Lightning computes in bfloat16 if it is told to use float16 on a CPU, and a CPU without
-    bfloat16 instructions may end the process. Nothing is computed here to find out.
+    bfloat16 instructions may end the process, so they are tried in a process of their own.
     """
     if precision == "16-mixed" and device == "cpu":
         raise UsageError(
@@ -49,8 +59,8 @@ def check_precision(precision: str, device: str) -> None:
         )
     if precision == "bf16-mixed" and device == "cpu" and not cpu_has_bfloat16():
         raise UsageError(
-            "training.precision bf16-mixed: this CPU has no bfloat16 instructions; set it to "
-            "32-true"
+            "training.precision bf16-mixed: this CPU has no working bfloat16 instructions; set it "
+            "to 32-true"
         )
     if precision == "bf16-mixed" and device == "cuda" and not torch.cuda.is_bf16_supported(False):
         raise UsageError(
@@ -60,10 +70,18 @@ def check_precision(precision: str, device: str) -> None:
 
 
 def cpu_has_bfloat16() -> bool:
-    """Whether the CPU reports bfloat16 instructions, without executing one."""
+    """Whether the CPU reports bfloat16 instructions and survives them.
+
+    A virtual machine may report instructions that it cannot execute.
+    """
     query = getattr(torch.cpu, "get_capabilities", None)  # recent versions of torch
     known: Mapping[str, object] = dict.fromkeys(_linux_flags(), True) if query is None else query()
-    return any(known.get(name, False) for name in _BFLOAT16)
+    return any(known.get(name, False) for name in _BFLOAT16) and _survives(_TRIAL)
+
+
+def _survives(program: str) -> bool:
+    """Whether a Python program ends without an error or a signal."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
 
 
 def _linux_flags() -> set[str]:

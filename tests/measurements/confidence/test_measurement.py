@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import top_k_accuracy_score
 
 from tests.measuring.made import arrays
 from tests.measuring.planted import planted, reader
@@ -42,7 +43,7 @@ def test_a_model_is_measured_on_its_images() -> None:
     assert result.right == (True, True, False, True)
     assert result.confidences == pytest.approx(probabilities.max(axis=1), abs=1e-5)
     metrics = Confidence().metrics(result, None)
-    assert set(metrics) == set(Confidence.gives)
+    assert set(metrics) == {*Confidence.gives} - {"top5_accuracy"}  # three classes are too few
     assert metrics["accuracy"].value == 0.75 and metrics["accuracy"].headline
     assert metrics["sure_errors"].value == 1.0
     right = probabilities[[0, 1, 3]]
@@ -50,6 +51,21 @@ def test_a_model_is_measured_on_its_images() -> None:
     nats = -(right * np.log(right)).sum(axis=1).mean()
     assert metrics["entropy_right"].value == pytest.approx(nats, abs=1e-5)
     assert to_json(from_json(ConfidenceResult, to_json(result))) == to_json(result)
+
+
+def test_top_5_is_given_for_more_than_ten_classes() -> None:
+    rng = np.random.default_rng(0)
+    probabilities, labels = rng.dirichlet(np.ones(12), 200), rng.integers(12, size=200)
+    result = _result(probabilities.tolist(), labels.tolist())
+    expected = top_k_accuracy_score(labels, probabilities, k=5, labels=range(12))
+    assert Confidence().metrics(result, None)["top5_accuracy"].value == pytest.approx(expected)
+    table = Confidence().exhibits({"m": result}, None)[0]
+    assert isinstance(table, Table) and table.columns[2].title == "Top-5"
+    assert table.rows[0][2] == pytest.approx(expected)
+    assert to_json(from_json(ConfidenceResult, to_json(result))) == to_json(result)
+    # A model that gives all probability to one class has no other four.
+    sure = _result(np.eye(12)[labels].tolist(), ((labels + 1) % 12).tolist())
+    assert Confidence().metrics(sure, None)["top5_accuracy"].value == 0
 
 
 def test_models_are_joined_where_all_are_right() -> None:

@@ -49,6 +49,27 @@ def test_accuracy_and_drop_are_those_by_hand() -> None:
     assert shift.absent == ("fox",) and shift.unmatched == ()
 
 
+def test_top_5_is_that_by_hand_and_only_for_more_than_ten_classes() -> None:
+    names = tuple(f"class {number:02d}" for number in range(11))
+    ranked = [10.0, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]  # class 00 is likeliest, class 04 the fifth
+    data = arrays(planted([ranked] * 11), list(range(11)), names)
+    sketch = arrays(planted([ranked] * 12), [0, 0, *range(1, 11)], names)
+    result = DomainShift().measure(reader(data, names, shifts={"sketch": sketch}), _nothing)
+    (shift,) = result.shifts
+    assert (shift.shifted.right, shift.shifted.top5, shift.shifted.num_images) == (2, 6, 12)
+    assert shift.inside is not None and (shift.inside.right, shift.inside.top5) == (1, 5)
+    metrics = DomainShift().metrics(result, None)
+    assert metrics["shift_top5_sketch"].value == pytest.approx(6 / 12)
+    table = next(
+        one for one in DomainShift().exhibits({"m": result}, None) if isinstance(one, Table)
+    )
+    titles = [column.title for column in table.columns]
+    assert table.rows[0][titles.index("Top-5 on the shift")] == pytest.approx(6 / 12)
+    assert from_json(DomainShiftResult, to_json(result)) == result
+    few = arrays(deciding([0, 1], 4), [0, 1], ("cat", "dog"))
+    assert "shift_top5_few" not in DomainShift().metrics(_measured(few=few), None)
+
+
 def test_decisions_are_among_the_shared_classes_on_both_sides() -> None:
     # The fox is likeliest, and not among the classes of the shift: the next one counts.
     logits = [[5.0, 0.0, 0.0, 10.0], [0.0, 5.0, 0.0, 10.0]]

@@ -1,7 +1,6 @@
 """`--kind fewshot`: a linear classifier on a few images per class (LooC, table 2)."""
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -9,9 +8,8 @@ from pydantic import Field
 from rich.console import Console
 
 from unshortcut.inference.features import Features
-from unshortcut.intervals import t_half_width
 from unshortcut.probes.base import Probe, ProbeResult, Score
-from unshortcut.probes.few_shot import Solver, few_shot_accuracy
+from unshortcut.probes.few_shot import Solver, few_shot_top_accuracy
 from unshortcut.progress import bar
 
 
@@ -31,7 +29,7 @@ class FewShotProbe(Probe):
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
         with bar(Console(stderr=True), "few-shot trials") as on_progress:
-            results = few_shot_accuracy(
+            results = few_shot_top_accuracy(
                 (train.values, train.required_labels()),
                 {name: (test.values, test.required_labels()) for name, test in tests.items()},
                 self.shots,
@@ -42,14 +40,8 @@ class FewShotProbe(Probe):
                 on_progress=on_progress,
             )
         scores = {
-            f"{name}, {shots}-shot": _score(accuracies[name])
+            f"{name}, {shots}-shot": Score.over(accuracies[name], interval=True)
             for name in tests
             for shots, accuracies in results.items()
         }
         return ProbeResult(self.name, scores)
-
-
-def _score(accuracies: Sequence[float]) -> Score:
-    values = [100 * accuracy for accuracy in accuracies]
-    std = statistics.stdev(values) if len(values) > 1 else None
-    return Score(statistics.fmean(values), std, t_half_width(values))

@@ -1,18 +1,22 @@
 """`--kind linear`: a linear classifier, solved for over a grid or trained as in a paper."""
 
-import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
+from unshortcut.data.source import ImageSource
+from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
-from unshortcut.probes.base import Probe, ProbeResult, Score
-from unshortcut.probes.class_subset import among_name, masked
-from unshortcut.probes.linear import linear_accuracy
-from unshortcut.probes.matrices import accuracy, checked
-from unshortcut.probes.protocols import protocol_named, run_protocol
+from unshortcut.probes.base import Extract, Probe, ProbeResult, Score
+from unshortcut.probes.class_subset import Among, accuracy_among, among_name, marked
+from unshortcut.probes.linear import LinearResult, linear_accuracy
+from unshortcut.probes.matrices import Accuracy, Labeled, checked
+from unshortcut.probes.protocol_training import Columns, Found, run_protocol
+from unshortcut.probes.protocols import Protocol, protocol_named
+from unshortcut.probes.training_views import CENTER_NOTE, COPIES, Views, train_on_views
 
 
 @dataclass(frozen=True)
@@ -28,39 +32,108 @@ class LinearProbe(Probe):
     seeds: Annotated[int, Field(ge=1)] = 3
     """Number of repetitions, with random seeds 0, 1, …"""
     protocol: str | None = None
-    """Train as in a paper instead: `moco`, `nsn`, `looc` or `mae`."""
+    """Train as in a paper instead: `moco`, `nsn`, `looc`, `looc-inat`, `byol` or `mae`."""
+    views: Views | None = None
+    """What a protocol trains on: `fresh` for new random crops in every epoch, as in the papers; the
+    number of cached copies with random crops, by default 10; or 0 for the center crop."""
+
+    def shown(self, source: ImageSource, epoch: int = 0) -> ImageSource:
+        """The images as the probe shows them in an epoch."""
+        return source
+
+    def measure(
+        self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
+    ) -> ProbeResult:
+        (result,) = self.measure_columns(extract, train, tests, [None])
+        return result
+
+    def measure_columns(
+        self,
+        extract: Extract,
+        train: ImageSource,
+        tests: Mapping[str, ImageSource],
+        columns: Sequence[Columns | None],
+    ) -> list[ProbeResult]:
+        """`measure` for each choice of feature columns (None: all).
+
+        All choices share the crops that a protocol trains on, whose features are expensive.
+        """
+        protocol, views = self._protocol(), COPIES if self.views is None else self.views
+        held = {
+            name: marked(extract(shown, name), shown, train)
+            for name, source in tests.items()
+            for shown in [self.shown(source)]
+        }
+        if protocol is None or views == 0:
+            fitted = extract(self.shown(train), "train")
+            return [
+                self.run(
+                    _part(fitted, one), {name: _part(test, one) for name, test in held.items()}
+                )
+                for one in columns
+            ]
+        found, note = train_on_views(
+            protocol,
+            extract,
+            lambda epoch: self.shown(train, epoch),
+            _labeled(held),
+            views,
+            among=_among(held),
+            columns=columns,
+            seeds=range(self.seeds),
+            classes=len(self.shown(train).classes or ()) or None,
+        )
+        return [self._trained(protocol, one, views, note) for one in found]
 
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:
-        labeled = (train.values, train.required_labels())
-        held = {name: (test.values, test.required_labels()) for name, test in tests.items()}
-        among = {name: test.among for name, test in tests.items() if test.among is not None}
-        accuracies: Mapping[str, Sequence[float]]
-        if self.protocol is not None:
-            protocol = protocol_named(self.protocol)
-            classes = len(train.classes or ()) or None
-            runs = [
-                run_protocol(protocol, labeled, held, seed=seed, classes=classes, among=among)
-                for seed in range(self.seeds)
-            ]
-            accuracies = {name: [run[name] for run in runs] for name in runs[0]}
-            chosen: dict[str, float | str] = {"protocol": protocol.name}
-        else:
-            result = linear_accuracy(
-                labeled, held, classes=len(train.classes or ()) or None, seeds=range(self.seeds)
+        """Fit on features that are the same in every epoch, such as those of center crops."""
+        protocol, seeds = self._protocol(), range(self.seeds)
+        labeled, held = (train.values, train.required_labels()), _labeled(tests)
+        classes, among = len(train.classes or ()) or None, _among(tests)
+        if protocol is not None:
+            found = run_protocol(
+                protocol, lambda epoch: labeled, held, among=among, seeds=seeds, classes=classes
             )
-            accuracies = dict(result.accuracies) | {
-                among_name(name, left): [
-                    accuracy(masked(one.logits(rows), left).argmax(1), truth)
-                    for one in result.classifiers
-                ]
-                for name, left in among.items()
-                for rows, truth in [checked(held[name], name)]
-            }
-            chosen = {"lr": result.chosen.lr, "weight_decay": result.chosen.weight_decay}
-        scores = {name: _score(values) for name, values in accuracies.items()}
+            return self._trained(protocol, found, 0, CENTER_NOTE)
+        result = linear_accuracy(labeled, held, classes=classes, seeds=seeds)
+        scores = {}
+        for name in tests:
+            scores[name] = Score.over(result.by_seed(name))
+            if name in among:
+                own = Score.over(_accuracies_among(result, held[name], among[name]))
+                scores[among_name(name, among[name])] = own
+        chosen = {"lr": result.chosen.lr, "weight_decay": result.chosen.weight_decay}
         return ProbeResult(self.name, scores, chosen)
 
+    def _protocol(self) -> Protocol | None:
+        if self.protocol is not None:
+            return protocol_named(self.protocol)
+        if self.views is not None:
+            raise UsageError("views need a protocol, e.g. protocol nsn with views fresh")
+        return None
 
-def _score(accuracies: Sequence[float]) -> Score:
-    std = 100 * statistics.stdev(accuracies) if len(accuracies) > 1 else None
-    return Score(100 * statistics.fmean(accuracies), std)
+    def _trained(self, protocol: Protocol, found: Found, views: Views, note: str) -> ProbeResult:
+        scores = {name: Score.over(values) for name, values in found.items()}
+        training = {"protocol": protocol.name, "views": views, "note": note}
+        return ProbeResult(self.name, scores, training=training)
+
+
+def _labeled(features: Mapping[str, Features]) -> dict[str, Labeled]:
+    return {name: (one.values, one.required_labels()) for name, one in features.items()}
+
+
+def _among(features: Mapping[str, Features]) -> dict[str, Among]:
+    return {name: one.among for name, one in features.items() if one.among is not None}
+
+
+def _accuracies_among(result: LinearResult, test: Labeled, among: Among) -> list[Accuracy]:
+    rows, truth = checked(test, "test")
+    return [accuracy_among(one.logits(rows), truth, among) for one in result.classifiers]
+
+
+def _part(features: Features, columns: Columns | None) -> Features:
+    """The features without the other columns."""
+    if columns is None:
+        return features
+    chosen = columns(features.values.shape[1]).numpy()
+    return replace(features, values=np.ascontiguousarray(features.values[:, chosen]))

@@ -3,25 +3,23 @@
 This shows how much of the orientation an encoder has kept (LooC, table 1). Chance is 25 %.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from unshortcut.data.rotated import Rotated
 from unshortcut.data.source import ImageSource
-from unshortcut.probes.base import Extract, ProbeResult
 from unshortcut.probes.kinds.linear import LinearProbe
 
 
 @dataclass(frozen=True)
 class RotationProbe(LinearProbe):
-    """The linear probe on images that are each rotated by one random angle."""
+    """The linear probe on images that are each rotated by one random angle.
+
+    A protocol rotates them by other angles in every epoch that has crops of its own.
+    """
 
     name: ClassVar[str] = "rotation"
     needs_labels: ClassVar[bool] = False
 
-    def measure(
-        self, extract: Extract, train: ImageSource, tests: Mapping[str, ImageSource]
-    ) -> ProbeResult:
-        rotated = {name: Rotated(source) for name, source in tests.items()}
-        return super().measure(extract, Rotated(train), rotated)
+    def shown(self, source: ImageSource, epoch: int = 0) -> ImageSource:
+        return Rotated(source, seed=epoch)

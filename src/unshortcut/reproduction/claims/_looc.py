@@ -66,6 +66,7 @@ class RecipeComparison(Claim):
     """
 
     recipes = MOCO
+    protocol = "looc"
     x = "method"
     measures = MEASURES
 

@@ -54,6 +54,7 @@ class NegativesClaim(Claim):
     """A claim on MoCo-v2 with patch negatives, unless it names other recipes."""
 
     recipes = MOCO
+    protocol = "nsn"
     columns: ClassVar[tuple[MeasureColumn, ...]] = COLUMNS
     measures: ClassVar[tuple[Measure, ...]] = ACCURACIES
     in_paper: ClassVar[tuple[str, ...]] = tuple(_PAPER_KEYS)

@@ -41,6 +41,7 @@ class LoocSpaces(Claim):
         "small": "looc-pp-color-rotation-shapes",
         "paper": "looc-pp-color-rotation-texture-imagenet100",
     }
+    protocol = "looc"
     x = "spaces"
     columns = (
         TEST,

@@ -24,12 +24,14 @@ class SpacesMeasure(Measure):
     """
 
     name: ClassVar[str] = "spaces"
+    version: ClassVar[int] = 2
     uses: ClassVar[tuple[str, ...]] = ("tests", "transfers")
 
     seeds: int = 3
 
     def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
-        return {"tasks": [task.dependencies() for task in _tasks(evaluation)], "seeds": self.seeds}
+        tasks = [task.dependencies() for task in _tasks(evaluation)]
+        return {"tasks": tasks, "seeds": self.seeds, **evaluation.probe_settings}
 
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
         from unshortcut.spaces.loading import has_spaces, load_spaces
@@ -41,12 +43,18 @@ class SpacesMeasure(Measure):
         metrics: dict[str, float] = {}
         for task in _tasks(evaluation):
             found = probe_spaces(
-                model, task.train, task.kind, tests=task.tests, console=console, seeds=self.seeds
+                model,
+                task.train,
+                task.kind,
+                tests=task.tests,
+                console=console,
+                seeds=self.seeds,
+                **evaluation.probe_settings,
             )
             metrics |= {
-                f"{name}{_AT}{subset_name(subset, model.spaces or ())}": score.mean
+                f"{name}{_AT}{subset_name(subset, model.spaces or ())}": mean
                 for subset, result in found.items()
-                for name, score in result.scores.items()
+                for name, mean in result.means().items()
             }
         return metrics
 

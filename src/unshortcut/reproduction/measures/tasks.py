@@ -73,13 +73,14 @@ class FactorsMeasure(Measure):
     """
 
     name: ClassVar[str] = "factors"
+    version: ClassVar[int] = 2
     uses: ClassVar[tuple[str, ...]] = ("tests",)
 
     seeds: int = 3
 
     def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
         tasks = [task.dependencies() for task in factor_tasks(evaluation)]
-        return {"tasks": tasks, "seeds": self.seeds}
+        return {"tasks": tasks, "seeds": self.seeds, **evaluation.probe_settings}
 
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
         return _accuracies(run, factor_tasks(evaluation), evaluation, self.seeds)
@@ -94,6 +95,7 @@ class TransferMeasure(Measure):
     """
 
     name: ClassVar[str] = "transfer"
+    version: ClassVar[int] = 2
     uses: ClassVar[tuple[str, ...]] = ("transfers",)
 
     seeds: int = 3
@@ -103,7 +105,7 @@ class TransferMeasure(Measure):
             name: [train.fingerprint(), test.fingerprint()]
             for name, (train, test) in evaluation.transfers.items()
         }
-        return {"pairs": pairs, "seeds": self.seeds}
+        return {"pairs": pairs, "seeds": self.seeds, **evaluation.probe_settings}
 
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
         return _accuracies(run, transfer_tasks(evaluation), evaluation, self.seeds)
@@ -121,9 +123,15 @@ def _accuracies(
     model = load_model(run)
     for task in tasks:
         found = probe(
-            model, task.train, task.kind, tests=task.tests, console=evaluation.console, seeds=seeds
+            model,
+            task.train,
+            task.kind,
+            tests=task.tests,
+            console=evaluation.console,
+            seeds=seeds,
+            **evaluation.probe_settings,
         )
-        metrics |= {name: score.mean for name, score in found.scores.items()}
+        metrics |= found.means()
     return metrics
 
 
