@@ -29,7 +29,8 @@ Views = Annotated[
 ]
 """`fresh` for new crops in every epoch, the number of cached copies, or 0 for the center crop."""
 COPIES = 10
-"""Default number of cached copies; `benchmarks/protocols.py` compares it with others."""
+"""Default number of cached copies: half a point below new crops in every epoch, in a sixth of the
+time (`benchmarks/results/protocols.json`)."""
 FRESH_NOTE = "trained on random resized crops and flips that are new in every epoch"
 CENTER_NOTE = (
     "trained on features that are the same in every epoch, without random crops; the paper trains "
