@@ -29,7 +29,7 @@ def test_a_dry_run_prints_what_the_run_will_be_and_writes_nothing(
     assert call(*words, "--out", "run") == 0
     printed = capsys.readouterr().out
     lines = {line[:15].strip(): line[15:].strip() for line in printed.splitlines()}
-    assert lines["paper"].startswith("non-semantic negatives, tables 2 and 8, first row: ")
+    assert lines["paper"].startswith("non-semantic negatives, tables 2 and 8, MoCo-v2; ")
     assert "imagenet_top1 67.6" in lines["paper"]
     assert lines["data"].startswith("imagenet: 1,281,167 images, 1,000 classes (not on this")
     assert lines["batch"] == "256 images per step: 8 devices × 32 images"

@@ -206,7 +206,7 @@ def test_small_batch_norm_groups_are_warned_of_once_before_the_run(
     def stop(*_: object) -> None:
         raise CheckedError
 
-    monkeypatch.setattr(pretraining, "build_optimizer", stop)
+    monkeypatch.setattr(pretraining, "fit", stop)
     monkeypatch.setenv("RANK", rank)
     output = io.StringIO()
     with pytest.raises(CheckedError):
