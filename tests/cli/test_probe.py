@@ -1,6 +1,7 @@
 """`unshortcut probe`: what ± means is said, and every kind is reached from the command line."""
 
 import json
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,11 @@ def test_top_5_has_a_column_if_there_are_more_than_ten_classes(
     assert set(score) == {"accuracy", "top5"} and score["top5"] > score["accuracy"]
     printed = capsys.readouterr().out
     assert "top-5" in printed and f"{score['top5']:.2f} %" in printed
+    shutil.copytree("many/val", "few")
+    shutil.rmtree("few/class 0")
+    probe("many", "knn", "--set", "k=[20]", "--on", "few")
+    last = next(line for line in capsys.readouterr().out.splitlines() if "10 classes" in line)
+    assert last.split("│")[3].strip() == "–", "ten classes have no top-5"
     probe("photos", "knn", "--set", "k=[1]")
     assert "top-5" not in capsys.readouterr().out
 

@@ -12,7 +12,9 @@ def test_it_shows_rows_of_every_kind_with_their_numbers() -> None:
     lines = page().splitlines()
     assert "| MoCo V2 | `moco-v2-imagenet` | 82.4 | 57 | 63.6 | 67.5 |" in lines
     assert any(
-        "`unshortcut similarity timm:resnet50@moco_v2" in line and "0.94257" in line
+        "`unshortcut similarity timm:resnet50@moco_v2" in line
+        and "--space embedding`" in line
+        and "0.94257" in line
         for line in lines
     )
     assert any("not yet: Jigsaw is not implemented" in line and "76.77" in line for line in lines)

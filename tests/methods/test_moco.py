@@ -130,10 +130,13 @@ def test_the_key_network_moves_once_an_optimizer_step(monkeypatch: pytest.Monkey
     [
         (DeviceBatch(13), "4 does not fit 1 device and 13 images .* nearest: 1$"),
         (DeviceBatch(4), "4 does not fit 1 device and 4 images .* nearest: 2$"),
-        (DeviceBatch(32, 3), "4 does not fit 3 devices and 96 images .* nearest: 3 or 6$"),
+        (
+            DeviceBatch(32, 3),
+            "4 does not fit 3 devices and 96 images .* nearest: 3 or 6; on 2 devices it stays 4$",
+        ),
         (DeviceBatch(3, 4), None),
-        (DeviceBatch(1, 8), "nearest: 1$"),
-        (DeviceBatch(16, 8), "nearest: 8$"),
+        (DeviceBatch(1, 8), "nearest: 1; on 4 devices it stays 4$"),
+        (DeviceBatch(16, 8), "nearest: 8; on 4 devices it stays 4$"),
         (DeviceBatch(16, sync_batch_norm=True), "would undo"),
         (DeviceBatch(16), None),
         (DeviceBatch(8, 2), None),

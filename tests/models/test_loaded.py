@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import from_object, load_model
 from unshortcut.models.wrapping import before_last_linear
 
@@ -89,7 +90,7 @@ def test_stated_classes_make_an_output_logits(tmp_path) -> None:  # type: ignore
     from unshortcut.models.onnx import export_onnx
 
     path = tmp_path / "small.onnx"
-    export_onnx(Small(), 16, path)
+    export_onnx(Small(), Preprocessing(size=16), path)
     loaded = load_model(path, classes=["a", "b"])
     assert loaded.classes == ("a", "b")
     assert loaded.logits is not None

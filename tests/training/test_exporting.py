@@ -92,7 +92,7 @@ def test_onnx_agrees_for_any_batch_size(tmp_path: Path) -> None:
     with torch.no_grad():
         np.testing.assert_allclose(features, encoder(images).numpy(), atol=1e-5)
     loaded = load_model(out)
-    assert loaded.preprocessing.size == 64
+    assert loaded.preprocessing == load_model(path).preprocessing
     torch.testing.assert_close(loaded.features(images), torch.from_numpy(features))
 
 
@@ -122,6 +122,16 @@ def test_what_cannot_be_exported_is_said(
     with pytest.raises(UsageError, match=message):
         export(path, target)  # type: ignore[arg-type]
     assert {file.name for file in tmp_path.iterdir()} == {"encoder.safetensors", "encoder.json"}
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [("timm", "a.safetensors"), ("torchvision", "a.onnx"), ("onnx", "a.safetensors")],
+)
+def test_a_file_is_not_named_like_another_format(target: Target, name: str, tmp_path: Path) -> None:
+    _, path = save(EncoderSettings(name="resnet18"), tmp_path)
+    with pytest.raises(UsageError, match=f"for --to {target}, got '{name}'"):
+        export(path, target, tmp_path / name)
 
 
 def test_an_unfinished_run_cannot_be_exported(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 
 from tests.small import TINY, TINY_RECIPE
 from unshortcut.data.named import needs_download
@@ -191,6 +192,17 @@ def test_weights_to_start_from_must_fit(tmp_path: Path) -> None:
     narrow = ["encoder.options.channels=[4,4,8,8]"]
     with pytest.raises(UsageError, match="do not fit"):
         forecast(TINY_RECIPE, SOURCE, init=run.folder, sets=narrow, **options)
+
+
+def test_a_recipes_own_published_data_are_opened(tmp_path: Path) -> None:
+    for number, name in enumerate(("n01558993", "n01692333", "n00000000")):
+        for image in range(8):
+            path = tmp_path / name / f"{image}.png"
+            path.parent.mkdir(exist_ok=True)
+            Image.new("RGB", (32, 32), (0, 0, 80 * number)).save(path)
+    recipe = {**TINY_RECIPE, "data": {"name": f"imagenet100:{tmp_path}", "batch_size": 16}}
+    found = forecast(recipe, images_per_second=1, seconds=0.01)
+    assert (found.data.num_images, found.data.known_from) == (16, "opened")
 
 
 def test_made_images_are_photographs_or_small_arrays() -> None:

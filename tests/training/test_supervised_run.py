@@ -117,6 +117,21 @@ def test_init_starts_the_classifier_anew_for_other_classes_or_another_order(run:
     assert torch.equal(method.encoder.model.conv1.weight, tensors["conv1.weight"])
 
 
+def test_init_from_a_file_without_class_names_says_why_the_classifier_starts_anew(
+    tmp_path: Path,
+) -> None:
+    recipe = {
+        "method": {"name": "supervised"},
+        "encoder": {"name": "resnet18"},
+        "views": {"size": 24, "augmentations": []},
+    }
+    model = timm.create_model("resnet18", num_classes=len(SOURCE.classes or ()))
+    torch.save(model.state_dict(), tmp_path / "weights.pth")
+    method, said = said_by(recipe, tmp_path / "weights.pth", SOURCE)
+    assert torch.equal(method.encoder.model.conv1.weight, model.conv1.weight)
+    assert "starts anew, as 'weights.pth' does not name its classes" in said
+
+
 def test_another_method_uses_the_encoder_alone_and_says_so(run: Path) -> None:
     method, said = said_by(TINY_RECIPE, run, SOURCE)
     tensors = load_file(run / "encoder.safetensors")
@@ -138,7 +153,8 @@ def test_onnx_has_features_logits_and_class_names(run: Path, tmp_path: Path) -> 
 
     path = export(run, "onnx", tmp_path / "mine.onnx")
     loaded, own = load_model(path), load_model(run)
-    assert loaded.classes == own.classes and loaded.preprocessing.size == 24
+    assert loaded.classes == own.classes and loaded.preprocessing == own.preprocessing
+    assert own.preprocessing.size == 24
     assert loaded.logits is not None and own.logits is not None
     torch.testing.assert_close(loaded.logits(IMAGES), own.logits(IMAGES), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(loaded.features(IMAGES), own.features(IMAGES), rtol=1e-4, atol=1e-5)
@@ -148,4 +164,8 @@ def test_onnx_has_features_logits_and_class_names(run: Path, tmp_path: Path) -> 
     onnx.helper.set_model_props(model, {"classes": "cat"})
     onnx.save(model, path)
     with pytest.raises(UsageError, match="is not a JSON list of names"):
+        load_model(path)
+    onnx.helper.set_model_props(model, {"preprocessing": '{"side": 24}'})
+    onnx.save(model, path)
+    with pytest.raises(UsageError, match="the metadata 'preprocessing'"):
         load_model(path)

@@ -86,5 +86,5 @@ def _table(result: "ProbeResult", title: str) -> Table:
             table.caption = "± 95 % interval of the mean"
         elif score.std is not None:
             table.caption = "± standard deviation"
-        table.add_row(name, str(score), *([str(score.top5)] if with_top5 else []))
+        table.add_row(name, str(score), *([str(score.top5 or "–")] if with_top5 else []))
     return table

@@ -59,7 +59,8 @@ def command(
     hierarchy: str | None = typer.Option(
         None,
         metavar="FILE",
-        help="File with two columns, fine class and coarse class, to compare accuracies on both.",
+        help="File with two columns, fine class and coarse class, to compare accuracies on both; "
+        "wordnet or wordnet:dog,bird for the classes of ImageNet.",
     ),
     out: Path | None = typer.Option(
         None, help="Folder for the result and plot. [default: reproduce/CLAIM]"

@@ -84,7 +84,7 @@ class Confidence(Measurement[ConfidenceResult]):
         note, top5 = f"{count}, {among}", result.top5_accuracy
         both = {"accuracy": Metric.of("Accuracy", result.accuracy, better="higher", note=note)}
         if top5 is not None:
-            both["top5_accuracy"] = detail("Top-5 accuracy", top5, better="higher", note=note)
+            both["top5_accuracy"] = Metric.of("Top-5 accuracy", top5, better="higher", note=note)
         return {
             **both,
             "calibration_error": Metric(

@@ -77,11 +77,13 @@ class MoCoSettings(ContrastiveSettings):
                 *[larger for larger in allowed if larger > groups][:1],
             ]
             devices = f"{batch.devices} device{'s' * (batch.devices > 1)}"
+            fewer = _fewer_devices(batch, groups)
             raise UsageError(
                 f"method.batch_norm_groups {groups} does not fit {devices} and {batch.total} "
                 "images in a forward pass: it must be 1 or a multiple of the number of devices "
                 "that divides the images into equal groups of two or more; "
                 f"nearest: {' or '.join(map(str, nearest)) or 1}"
+                + (f"; on {fewer} device{'s' * (fewer > 1)} it stays {groups}" if fewer else "")
             )
 
     def warnings(self, batch: DeviceBatch) -> list[str]:
@@ -100,6 +102,13 @@ def possible_groups(batch: DeviceBatch) -> list[int]:
     per_device = range(1, batch.images // 2 + 1)
     numbers = [own * batch.devices for own in per_device if batch.images % own == 0]
     return [number for number in numbers if number > 1]
+
+
+def _fewer_devices(batch: DeviceBatch, groups: int) -> int | None:
+    """The largest smaller number of devices that can share these groups of the whole batch."""
+    if batch.total % groups or batch.total < 2 * groups:
+        return None
+    return next((few for few in range(batch.devices - 1, 0, -1) if groups % few == 0), None)
 
 
 class MoCo(ContrastiveMethod):

@@ -196,7 +196,8 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     if not path.is_file():
         raise UsageError(f"there is no file '{path}'")
     model = OnnxModel(path)
-    preprocessing = Preprocessing(size=model.size or Preprocessing().size, **UNCROPPED)
+    side = model.size or Preprocessing().size
+    preprocessing = model.preprocessing or Preprocessing(size=side, **UNCROPPED)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     preprocessing = preprocessing.model_copy(update=stated)
     if not model.classifies:

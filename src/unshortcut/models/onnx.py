@@ -6,14 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from unshortcut.errors import RunError, UsageError
+from unshortcut.inference.preprocessing import Preprocessing
 
 FEATURES, LOGITS = "features", "logits"
 """Names of the outputs of a classifier."""
 CLASSES = "classes"
 """Key of the file's metadata whose value is a JSON list of class names."""
+PREPROCESSING = "preprocessing"
+"""Key of the file's metadata whose value is the model's `Preprocessing` as JSON."""
 INSTALL = "install it with: pip install 'unshortcut[onnx]'"
 
 
@@ -41,6 +45,8 @@ class OnnxModel:
         self.classifies = {FEATURES, LOGITS} <= set(names)
         self._features = FEATURES if self.classifies else names[0]
         self.classes = self._class_names(path)
+        self.preprocessing = self._preprocessing(path)
+        """As the file states it; None if it does not, as those of other programs."""
 
     def __call__(self, images: Tensor) -> Tensor:
         return self._run(images, self._features)[0]
@@ -59,7 +65,7 @@ class OnnxModel:
         return [torch.from_numpy(one).flatten(1) for one in self.session.run(outputs, feed)]
 
     def _class_names(self, path: Path) -> tuple[str, ...] | None:
-        stated = self.session.get_modelmeta().custom_metadata_map.get(CLASSES)
+        stated = self._metadata().get(CLASSES)
         if stated is None or not self.classifies:
             return None
         try:
@@ -70,17 +76,34 @@ class OnnxModel:
             raise UsageError(f"'{path.name}': the metadata '{CLASSES}' is not a JSON list of names")
         return tuple(map(str, names))
 
+    def _preprocessing(self, path: Path) -> Preprocessing | None:
+        stated = self._metadata().get(PREPROCESSING)
+        try:
+            return None if stated is None else Preprocessing.model_validate_json(stated)
+        except ValidationError:
+            raise UsageError(
+                f"'{path.name}': the metadata '{PREPROCESSING}' are not those of unshortcut"
+            ) from None
+
+    def _metadata(self) -> dict[str, str]:
+        found: dict[str, str] = self.session.get_modelmeta().custom_metadata_map
+        return found
+
 
 def export_onnx(
-    model: nn.Module, size: int, path: Path, classes: Sequence[str] | None = None
+    model: nn.Module,
+    preprocessing: Preprocessing,
+    path: Path,
+    classes: Sequence[str] | None = None,
 ) -> float:
     """Export a model for any batch size; returns the largest difference from PyTorch's output.
 
     The output is named `features`. With `classes`, the model returns features and logits, and the
-    file has both outputs and the class names in its metadata. The file appears under its name only
-    after onnxruntime has run it and confirmed the outputs.
+    file has both outputs and the class names in its metadata, beside the preprocessing. The file
+    appears under its name only after onnxruntime has run it and confirmed the outputs.
     """
-    images = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0))
+    side = preprocessing.size
+    images = torch.randn(2, 3, side, side, generator=torch.Generator().manual_seed(0))
     aside = path.with_name(f".{path.stem}.partial.onnx")
     model = model.eval()
     try:
@@ -96,8 +119,10 @@ def export_onnx(
             external_data=False,
             verbose=False,
         )
+        metadata = {PREPROCESSING: preprocessing.model_dump_json()}
         if classes is not None:
-            _add_metadata(aside, CLASSES, json.dumps(list(classes), ensure_ascii=False))
+            metadata[CLASSES] = json.dumps(list(classes), ensure_ascii=False)
+        _add_metadata(aside, metadata)
         with torch.no_grad():
             expected = model(images)
         written = OnnxModel(aside)
@@ -120,9 +145,9 @@ def _difference(found: Tensor, expected: Tensor) -> float:
     return difference
 
 
-def _add_metadata(path: Path, key: str, value: str) -> None:
+def _add_metadata(path: Path, metadata: dict[str, str]) -> None:
     import onnx
 
     model = onnx.load(path)
-    onnx.helper.set_model_props(model, {key: value})
+    onnx.helper.set_model_props(model, metadata)
     onnx.save(model, path)

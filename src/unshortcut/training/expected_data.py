@@ -7,7 +7,7 @@ from typing import Literal
 from unshortcut.data.copies import with_filtered_copy
 from unshortcut.data.named import NAMES, needs_download
 from unshortcut.data.naming import data_name
-from unshortcut.data.open import DataSpec, open_data
+from unshortcut.data.open import DataSpec, open_data, prefixed
 from unshortcut.data.shards import is_shard_pattern
 from unshortcut.data.source import ImageSource
 from unshortcut.data.stated_sizes import stated_size
@@ -84,4 +84,5 @@ def _is_here(spec: str | Path) -> bool:
     parsed = DataSpec.parse(spec)
     if parsed.where in NAMES:
         return not needs_download(parsed.where, parsed.split)
-    return is_shard_pattern(parsed.where) or Path(parsed.where).expanduser().exists()
+    _, where = prefixed(parsed.where)
+    return is_shard_pattern(where) or Path(where).expanduser().exists()

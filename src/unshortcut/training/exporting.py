@@ -44,12 +44,12 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
         )
     suffix = {"onnx": ".onnx", "safetensors": ".safetensors"}.get(to, f".{to}.pt")
     path = Path(out) if out is not None else weights.with_suffix(suffix)
-    if to == "safetensors" and path.suffix != suffix:
-        raise UsageError(f"--out must be a {suffix} file, got '{path.name}'")
+    if path.suffix != suffix and (to == "safetensors" or path.suffix in (".safetensors", ".onnx")):
+        raise UsageError(f"--out must be a {suffix} file for --to {to}, got '{path.name}'")
     path.parent.mkdir(parents=True, exist_ok=True)
     if to == "onnx":
         model = encoder if classifier is None else EncoderWithClassifier(encoder, classifier)
-        export_onnx(model, card.preprocessing.size, path, card.classes)
+        export_onnx(model, card.preprocessing, path, card.classes)
     elif to == "safetensors":
         save_encoder(encoder, card, path, classifier)
     else:

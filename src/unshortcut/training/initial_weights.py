@@ -41,7 +41,9 @@ def take_up_classifier(
         return None
     if own is None:
         return f"--init: the classifier of '{given.name}' is not used"
-    if given.classes is None or classes is None or list(given.classes) != list(classes):
+    if given.classes is None:
+        return f"--init: the classifier starts anew, as '{given.name}' does not name its classes"
+    if classes is None or list(given.classes) != list(classes):
         return f"--init: the classifier starts anew, as that of '{given.name}' has other classes"
     own.load_state_dict(classifier.state_dict())
     return f"--init: the classifier of '{given.name}' is taken up: it has the same classes"

@@ -58,7 +58,8 @@ def test_top_5_is_given_for_more_than_ten_classes() -> None:
     probabilities, labels = rng.dirichlet(np.ones(12), 200), rng.integers(12, size=200)
     result = _result(probabilities.tolist(), labels.tolist())
     expected = top_k_accuracy_score(labels, probabilities, k=5, labels=range(12))
-    assert Confidence().metrics(result, None)["top5_accuracy"].value == pytest.approx(expected)
+    top5 = Confidence().metrics(result, None)["top5_accuracy"]
+    assert top5.value == pytest.approx(expected) and top5.headline
     table = Confidence().exhibits({"m": result}, None)[0]
     assert isinstance(table, Table) and table.columns[2].title == "Top-5"
     assert table.rows[0][2] == pytest.approx(expected)
