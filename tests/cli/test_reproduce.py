@@ -30,7 +30,7 @@ def test_help_says_what_the_options_are(capsys: pytest.CaptureFixture[str]) -> N
     [
         (["negatives-alfa"], "did you mean 'negatives-alpha'"),
         (["negatives-alpha", "--scale", "large"], "unknown scale 'large'"),
-        (["negatives-alpha", "--only", "alpha=4"], "unknown variant 'alpha=4'"),
+        (["negatives-alpha", "--only", "alpha=7"], "unknown variant 'alpha=7'"),
         (["negatives-alpha", "--values", "alpha"], "--values AXIS=V,V"),
         (["negatives-alpha", "--test", "sketch="], "--test NAME=DATA"),
         (["negatives-alpha", "--transfer", "sketch=photos"], "NAME=TRAIN:TEST"),

@@ -46,8 +46,8 @@ def test_the_scale_decides_whether_the_protocol_is_used(
 ) -> None:
     evaluation = run_module.Evaluation
 
-    def stop(*arguments: Any) -> None:
-        raise StoppedError(evaluation(*arguments).protocol)
+    def stop(*arguments: Any, **settings: Any) -> None:
+        raise StoppedError(evaluation(*arguments, **settings).protocol)
 
     monkeypatch.setattr(run_module, "Evaluation", stop)
     settings: dict[str, Any] = {"recipe": RECIPE, "tests": all_tests(), "scale": scale}

@@ -22,9 +22,16 @@ def command(
     recipe: str | None = typer.Option(
         None, metavar="RECIPE", help="Recipe to vary. [default: the claim's]"
     ),
-    seeds: int = typer.Option(3, min=1, help="Number of trainings per variant."),
+    seeds: int | None = typer.Option(
+        None,
+        min=1,
+        help="Number of trainings per variant. [default: 3; at the laptop scale, as registered]",
+    ),
     scale: str = typer.Option(
-        "small", help="small, or paper for the data, sizes and linear evaluation of the paper."
+        "small",
+        help="small (minutes per training), laptop (the registered experiment that decides the "
+        "claim, at most half an hour per training on one core), or paper for the data, sizes and "
+        "linear evaluation of the paper.",
     ),
     sets: SetOption = [],
     values: list[str] = typer.Option(
@@ -62,7 +69,8 @@ def command(
         help="File with two columns, fine class and coarse class, to compare accuracies on both.",
     ),
     out: Path | None = typer.Option(
-        None, help="Folder for the result and plot. [default: reproduce/CLAIM]"
+        None,
+        help="Folder for the result and plot. [default: reproduce/CLAIM; with -SCALE if not small]",
     ),
     cache: Path | None = typer.Option(
         None, help="Folder in which trainings are stored. [default: trainings in the cache folder]"
@@ -85,7 +93,7 @@ def command(
         Console().print(table)
         return
     chosen = get_claim(claim)
-    typer.echo(f"Reproducing {claim}: {seeds} seeds at the {scale} scale", err=True)
+    typer.echo(f"Reproducing {claim} at the {scale} scale", err=True)
     from unshortcut.reproduction.run import reproduce
     from unshortcut.result import RESULT_FILE
 

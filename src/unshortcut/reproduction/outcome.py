@@ -8,7 +8,7 @@ from typing import Any
 
 from unshortcut.files import write_json
 from unshortcut.reproduction.claim import Claim, MeasureColumn, Variant
-from unshortcut.reproduction.effects import EffectResult
+from unshortcut.reproduction.effects import Effect, EffectResult, PaperMetrics
 from unshortcut.reproduction.request import (
     ReproductionRequest,
     public_data_name,
@@ -52,13 +52,27 @@ class Reproduction:
     @cached_property
     def findings(self) -> list[EffectResult]:
         """The effects that these variants and measures allow to estimate."""
-        measured = {column.measure for column in self.columns}
-        paper = {variant.label: self.claim.paper(variant.values) for variant in self.variants}
         return [
-            effect.find(self.metrics, paper)
+            effect.find(self.metrics, self._paper)
             for effect in self.claim.effects(self.variants)
-            if effect.measure in measured and self.metrics.keys() >= set(effect.variants)
+            if self._allows(effect)
         ]
+
+    @cached_property
+    def primary(self) -> EffectResult | None:
+        """The registered effect, which decides the claim; None at another scale than its own."""
+        registered = self.claim.registered(self.request.scale)
+        if registered is None or not self._allows(registered.primary):
+            return None
+        return registered.primary.find(self.metrics, self._paper)
+
+    def _allows(self, effect: Effect) -> bool:
+        measured = {column.measure for column in self.columns}
+        return effect.measure in measured and self.metrics.keys() >= effect.variants
+
+    @cached_property
+    def _paper(self) -> PaperMetrics:
+        return {variant.label: self.claim.paper(variant.values) for variant in self.variants}
 
     def values(self, variant: Variant, column: MeasureColumn) -> list[float]:
         """The values of a measure for a variant, one per seed."""
@@ -79,6 +93,7 @@ class Reproduction:
             "recipe": public_recipe_name(request.recipe),
             "seeds": list(range(request.seeds)),
             "variants": {variant.label: self._variant(variant) for variant in self.variants},
+            "primary": None if self.primary is None else self.primary.to_dict(),
             "effects": [finding.to_dict() for finding in self.findings],
             "notes": self.notes,
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 from unshortcut.data.source import ImageSource
 from unshortcut.probes.run import Data
 from unshortcut.recipes.load import AnyRecipe
+from unshortcut.reproduction.scales import Scale
 from unshortcut.result import public_name
 
 
@@ -18,7 +19,7 @@ class ReproductionRequest:
     claim: str
     data: Data
     seeds: int
-    scale: str
+    scale: Scale
     recipe: AnyRecipe
     sets: tuple[str, ...]
     values: Mapping[str, Sequence[str]]

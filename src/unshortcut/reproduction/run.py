@@ -4,31 +4,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import get_args
 
 from rich.console import Console
 
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
-from unshortcut.errors import UsageError, unknown
+from unshortcut.errors import UsageError
 from unshortcut.files import cache_folder
 from unshortcut.plain_yaml import parse_set
 from unshortcut.probes.run import Data
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import Recipe
-from unshortcut.reproduction.claim import Claim, Scale, Variant, get_claim, select_variants
+from unshortcut.reproduction.claim import Claim, Variant, get_claim, select_variants
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.experiment import Experiment
-from unshortcut.reproduction.identity import training_key
+from unshortcut.reproduction.identity import training_key, without_absent
 from unshortcut.reproduction.measure import load_or_compute
 from unshortcut.reproduction.outcome import Reproduction
 from unshortcut.reproduction.plot import draw_plot
 from unshortcut.reproduction.request import ReproductionRequest
+from unshortcut.reproduction.scales import Scale, scale_recipe, scale_settings
 from unshortcut.reproduction.tables import print_tables
 from unshortcut.reproduction.training_job import TrainingJob
 from unshortcut.result import RESULT_FILE
 
 PLOT_FILE = "plot.png"
+DEFAULT_SEEDS = 3
 
 
 def reproduce(
@@ -36,7 +37,7 @@ def reproduce(
     data: Data | None = None,
     *,
     recipe: AnyRecipe | None = None,
-    seeds: int = 3,
+    seeds: int | None = None,
     scale: Scale = "small",
     sets: Sequence[str] = (),
     values: Mapping[str, Sequence[str]] | None = None,
@@ -57,8 +58,10 @@ def reproduce(
         data: Training data, on which probes are fitted too. Default: the data of the recipe.
         recipe: Recipe to vary instead of the claim's own. For a claim that compares recipes, that
             of its first row; the other rows use the recipes for the same data.
-        seeds: Number of trainings per variant, with the seeds 0, 1, and so on.
-        scale: `small`, or `paper` for the data, the sizes and the linear evaluation of the paper.
+        seeds: Number of trainings per variant, with the seeds 0, 1, and so on. Default: 3, or as
+            many as the claim registers at the scale `laptop`.
+        scale: `small` (minutes per training), `laptop` (the registered experiment: half an hour on
+            one core), or `paper` for the data, the sizes and the linear evaluation of the paper.
         sets: Changes to the recipes of all variants, `key=value`.
         values: Other values of an axis, e.g. `{"alpha": ["0", "4"]}`.
         only: Labels of variants, or parts of labels, to which the experiment is limited.
@@ -69,14 +72,17 @@ def reproduce(
         conflict: Images with the shape of one class and the texture of another, named
             SHAPE/SHAPE1-TEXTURE2.png, for the shape bias; `shapes` has its own.
         hierarchy: File with two columns, fine class and coarse class.
-        out: Folder for `result.json` and the plot. Default: `reproduce/CLAIM`.
+        out: Folder for `result.json` and the plot. Default: `reproduce/CLAIM`, or
+            `reproduce/CLAIM-SCALE` at another scale than `small`.
         cache: Folder in which trainings are stored. Default: `trainings` in the cache folder.
         console: Where progress is printed. Default: standard error.
     """
     console = console or Console(stderr=True)
     chosen = claim if isinstance(claim, Claim) else get_claim(claim)
-    if scale not in get_args(Scale):
-        raise unknown("scale", scale, get_args(Scale))
+    scale_settings(scale)
+    registered = chosen.registered(scale)
+    if seeds is None:
+        seeds = DEFAULT_SEEDS if registered is None else registered.seeds
     if seeds < 1:
         raise UsageError(f"seeds must be at least 1, not {seeds}")
     tests, transfers = dict(tests or {}), dict(transfers or {})
@@ -84,8 +90,12 @@ def reproduce(
     _check_used(chosen, given)
     variants = select_variants(chosen.variants(scale, values), only)
     _check_sets(sets, variants)
-    recipe = recipe if recipe is not None else chosen.recipes[scale]
-    recipes = {v.label: load_recipe(chosen.recipe(v, recipe), sets) for v in variants}
+    recipe = recipe if recipe is not None else chosen.base_recipe(scale)
+    own = () if registered is None else registered.changes
+    recipes = {}
+    for variant in variants:
+        scaled = scale_recipe(load_recipe(chosen.recipe(variant, recipe)), scale, own)
+        recipes[variant.label] = load_recipe(scaled, sets)
     spec = data if data is not None else next(iter(recipes.values())).data.name
     if spec is None:
         raise UsageError("the recipe names no data; say which with --data")
@@ -118,7 +128,7 @@ def reproduce(
     for training, variant in zip(trainings, variants * seeds, strict=True):
         found = chosen.read(variant, experiment.metrics[training.key])
         metrics[variant.label].append(dict(found))
-    folder = Path(out) if out is not None else Path("reproduce") / chosen.name
+    folder = Path(out) if out is not None else default_folder(chosen, scale)
     folder.mkdir(parents=True, exist_ok=True)
     trained = experiment.trained
     outcome = Reproduction(chosen, request, folder, variants, trainings, metrics, trained, notes)
@@ -127,6 +137,11 @@ def reproduce(
     print_tables(outcome)
     console.print(f"wrote {folder / RESULT_FILE} and {folder / PLOT_FILE}", highlight=False)
     return outcome
+
+
+def default_folder(claim: Claim, scale: Scale) -> Path:
+    """The folder of a result that is named by nothing else."""
+    return Path("reproduce") / (claim.name if scale == "small" else f"{claim.name}-{scale}")
 
 
 def _trainings(
@@ -139,7 +154,8 @@ def _trainings(
     source = open_data(data)
     made = []
     for seed, variant in product(range(seeds), variants):
-        recipe = load_recipe(recipes[variant.label], [*variant.changes, f"seed={seed}"])
+        changed = load_recipe(recipes[variant.label], [*variant.changes, f"seed={seed}"])
+        recipe = without_absent(changed)
         folder = root / training_key(recipe, source)
         made.append(TrainingJob(variant.label, recipe, data, folder))
     return made
