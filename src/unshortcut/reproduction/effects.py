@@ -110,12 +110,13 @@ class Effect:
             values,
             interval,
             verdict,
-            self._paper(paper),
+            self.in_paper(paper),
             self.predicted,
             self.margin,
         )
 
-    def _paper(self, paper: PaperMetrics) -> float | None:
+    def in_paper(self, paper: PaperMetrics) -> float | None:
+        """The value of the paper, if it prints the metrics of all variants."""
         if self.paper is not None:
             return self.paper
         if not all(self.measure in paper[variant] for variant in self.weights):

@@ -66,6 +66,16 @@ class Reproduction:
             return None
         return registered.primary.find(self.metrics, self._paper)
 
+    @property
+    def is_registered(self) -> bool:
+        """Whether this is the registered experiment, with its arms and seeds and as it stands."""
+        request, registered = self.request, self.claim.registered(self.request.scale)
+        if registered is None or request.sets or request.values or request.only:
+            return False
+        recipe, data = self.claim.base_recipe(request.scale), self.trainings[0].recipe.data.name
+        as_it_stands = (request.recipe, request.data) == (recipe, data)
+        return as_it_stands and request.seeds == registered.seeds
+
     def _allows(self, effect: Effect) -> bool:
         measured = {column.measure for column in self.columns}
         return effect.measure in measured and self.metrics.keys() >= effect.variants
@@ -93,6 +103,7 @@ class Reproduction:
             "recipe": public_recipe_name(request.recipe),
             "seeds": list(range(request.seeds)),
             "variants": {variant.label: self._variant(variant) for variant in self.variants},
+            "registered": self.is_registered,
             "primary": None if self.primary is None else self.primary.to_dict(),
             "effects": [finding.to_dict() for finding in self.findings],
             "notes": self.notes,

@@ -25,6 +25,8 @@ class ScaleSettings:
 
     duration: str
     """How long a training takes, as part of a sentence."""
+    hours: float
+    """The longest that a training should take, in hours."""
     recipes: Literal["small", "paper"]
     """Which recipes of a claim it varies."""
     changes: tuple[str, ...] = ()
@@ -34,9 +36,10 @@ class ScaleSettings:
 
 
 SCALES: dict[Scale, ScaleSettings] = {
-    "small": ScaleSettings("a training takes a few minutes on two cores", "small"),
+    "small": ScaleSettings("a training takes a few minutes on two cores", 0.1, "small"),
     "laptop": ScaleSettings(
         "a training takes at most half an hour on one core",
+        0.5,
         "small",
         changes=(
             # The 7 × 7 stem with 64 channels is most of the work of this encoder; three 3 × 3
@@ -52,7 +55,7 @@ SCALES: dict[Scale, ScaleSettings] = {
         ),
     ),
     "paper": ScaleSettings(
-        "one of the paper's trainings took about 1.5 days on four GPUs", "paper"
+        "one of the paper's trainings took about 1.5 days on four GPUs", 36.0, "paper"
     ),
 }
 
