@@ -54,7 +54,7 @@ def results(tmp_path: Path) -> Path:
 def test_a_claim_has_the_word_of_its_result_and_one_without_is_not_decided(results: Path) -> None:
     without, decided = read_evidence(results, CLAIMS)
     assert (decided.claim.name, decided.word, decided.hours) == ("registered", "appears", 3.0)
-    assert decided.paper == 2.0 and decided.arms == {"alpha=2": PATCHES, "alpha=0": BASE}
+    assert decided.paper == 2.0 and decided.arms == {"alpha=0": BASE, "alpha=2": PATCHES}
     assert (without.claim.name, without.word, without.seeds) == ("earlier", "not decided", 0)
     assert without.hours is None and without.paper == 2.0 and without.arms == {}
 

@@ -1,5 +1,6 @@
 """All registered claims: what is decided, what is left, and the order in which they run."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.reproduction.small import SmallClaim
 from unshortcut.errors import InterruptedRunError, RunError
 from unshortcut.reproduction import overview
 from unshortcut.reproduction.claim import Claim, all_claims
+from unshortcut.reproduction.outcome import Reproduction
 from unshortcut.reproduction.overview import (
     claim_status,
     registered_claims,
@@ -97,3 +99,28 @@ def test_a_signal_stops_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "reproduce", stopped)
     with pytest.raises(InterruptedRunError):
         reproduce_all([EarlierClaim(), RegisteredClaim()], console=Console(quiet=True))
+
+
+@pytest.mark.parametrize(
+    ("changed", "registered"),
+    [
+        ({}, True),
+        ({"sets": ("data.workers=0",)}, True),  # changes no weight
+        ({"sets": ("schedule.epochs=3",)}, False),
+        ({"seeds": 2}, False),
+        ({"seeds": 4}, False),
+        ({"only": ("alpha=0",)}, False),
+        ({"values": {"alpha": ["0", "5"]}}, False),
+        ({"recipe": "moco-v2-shapes"}, False),
+        ({"data": "cifar10"}, False),
+        ({"scale": "small"}, False),
+    ],
+)
+def test_a_result_says_whether_it_is_the_registered_experiment(
+    changed: dict[str, Any], registered: bool, tmp_path: Path
+) -> None:
+    plan = claim_status(RegisteredClaim(), tmp_path).plan
+    request = replace(plan.request, **changed)
+    metrics: dict[str, list[dict[str, float]]] = {v.label: [] for v in plan.variants}
+    outcome = Reproduction(plan.claim, request, tmp_path, plan.variants, plan.trainings, metrics, 0)
+    assert outcome.is_registered is registered

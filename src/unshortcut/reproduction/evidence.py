@@ -97,14 +97,13 @@ class Evidence:
 
     @property
     def arms(self) -> dict[str, list[float]]:
-        """The primary measure of each arm of the primary effect, one value per seed."""
-        if self.record is None:
+        """The primary measure of each arm, one value per seed; empty without a primary effect."""
+        if self.record is None or self.primary is None:
             return {}
-        measure, variants = self.registration.primary.measure, self.record["variants"]
+        measure = self.registration.primary.measure
         return {
-            label: [one[measure] for one in variants[label]["metrics"]]
-            for label in self.registration.primary.weights
-            if label in variants
+            label: [one[measure] for one in variant["metrics"]]
+            for label, variant in self.record["variants"].items()
         }
 
 

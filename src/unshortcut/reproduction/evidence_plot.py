@@ -7,6 +7,9 @@ from unshortcut.files import atomic_open
 from unshortcut.measuring.plots import PALETTE, error_bars, plain
 from unshortcut.reproduction.evidence import Evidence
 
+_TICK_LETTERS = 36
+"""Characters of tick labels that fit under the arms."""
+
 
 def draw_evidence(evidence: Evidence, path: Path) -> None:
     """Write a small PNG: left the arms, with a line per seed; right the primary effect."""
@@ -21,6 +24,8 @@ def draw_evidence(evidence: Evidence, path: Path) -> None:
         left.plot(list(arms), values, color=PALETTE[0], marker="o", markersize=4, alpha=0.6)
     left.set_title(evidence.column.title, fontsize=9)
     left.tick_params(labelsize=7)
+    if len("".join(arms)) > _TICK_LETTERS:
+        left.set_xticks(range(len(arms)), list(arms), rotation=30, ha="right")
     left.margins(x=0.2)
     right.axhspan(-primary["margin"], primary["margin"], color="0.9")
     right.axhline(0, color="0.4", linewidth=0.8)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unshortcut.files import write_json
+from unshortcut.plain_yaml import parse_set
 from unshortcut.reproduction.claim import Claim, MeasureColumn, Variant
 from unshortcut.reproduction.effects import Effect, EffectResult, PaperMetrics
 from unshortcut.reproduction.request import (
@@ -16,6 +17,7 @@ from unshortcut.reproduction.request import (
 )
 from unshortcut.reproduction.training_job import TrainingJob
 from unshortcut.result import commit, package_version
+from unshortcut.training.resume import HARMLESS
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,13 @@ class Reproduction:
 
     @property
     def is_registered(self) -> bool:
-        """Whether this is the registered experiment, with its arms and seeds and as it stands."""
+        """Whether this is the registered experiment: its arms, seeds, recipes and data.
+
+        Changes that cannot change the weights, such as `data.workers=0`, do not matter.
+        """
         request, registered = self.request, self.claim.registered(self.request.scale)
-        if registered is None or request.sets or request.values or request.only:
+        changed = {key for change in request.sets for key in parse_set(change)} - HARMLESS
+        if registered is None or changed or request.values or request.only:
             return False
         recipe, data = self.claim.base_recipe(request.scale), self.trainings[0].recipe.data.name
         as_it_stands = (request.recipe, request.data) == (recipe, data)

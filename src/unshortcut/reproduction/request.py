@@ -17,7 +17,7 @@ class ReproductionRequest:
     """The arguments that define an experiment, without those that say where it is stored."""
 
     claim: str
-    data: Data
+    data: str | ImageSource
     seeds: int
     scale: Scale
     recipe: AnyRecipe
