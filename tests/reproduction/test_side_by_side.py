@@ -21,7 +21,7 @@ from unshortcut.reproduction import Reproduction, reproduce
 from unshortcut.reproduction.board import seconds_left
 from unshortcut.reproduction.training_job import TrainingJob
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 LONG = """
 import sys
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_a_killed_process_is_replaced_by_the_others_and_nothing_is_measured_twic
     found: list[Reproduction] = []
     thread = threading.Thread(target=lambda: found.append(run(tmp_path, jobs=2, sets=sets)))
     thread.start()
-    wait_for(lambda: started(tmp_path))
+    wait_for(lambda: len(started(tmp_path)) == 2)  # each process is training
     first = multiprocessing.active_children()[0]
     assert first.pid is not None
     assert os.getpriority(os.PRIO_PROCESS, first.pid) == 19
