@@ -38,6 +38,11 @@ def test_help_says_what_the_options_are(capsys: pytest.CaptureFixture[str]) -> N
         (["negatives-similarity", "--test", "x=shapes"], "does not use tests"),
         (["negatives-memory", "--conflict", "nowhere"], "does not use conflict"),
         (["negatives-alpha", "--conflict", "shapes"], "--conflict is for other data"),
+        (["--all", "negatives-alpha"], "--all and a CLAIM do not go together"),
+        (["--all", "--seeds", "2"], "--all and --seeds do not go together"),
+        (["--status", "--jobs", "2"], "--status and --jobs do not go together"),
+        (["--evidence", "nowhere"], "there is no folder 'nowhere'"),
+        (["--evidence", "nowhere", "--scale", "laptop"], "--evidence and --scale do not go"),
         (["negatives-alpha", "--hierarchy", "nowhere.csv"], "'nowhere.csv' cannot be read"),
     ],
 )
@@ -52,6 +57,20 @@ def test_a_usage_error_is_one_sentence_and_status_2(
         said.count("error: ") == 1 and message in said.splitlines()[-1] and "Traceback" not in said
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_jobs_are_one_or_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("reproduce", "negatives-alpha", "--jobs", "0") == 2
+    assert "--jobs" in capsys.readouterr().err
+
+
+def test_the_status_of_a_claim_needs_no_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("reproduce", "looc-color", "--status", "--cache", str(tmp_path)) == 0
+    printed = capsys.readouterr().out
+    assert "not decided" in printed and "0 of 4" in printed and "0 of 8" in printed
+    assert "unshortcut reproduce looc-color --scale laptop --jobs 2" in printed
 
 
 def test_a_claim_on_a_folder_of_images_leaves_its_result_where_it_is_asked_for(

@@ -1,6 +1,5 @@
 """The claims of the package: their variants, and the metrics of the papers next to them."""
 
-import re
 from itertools import combinations
 from typing import Any
 
@@ -20,8 +19,9 @@ from unshortcut.reproduction.claim import (
     select_variants,
 )
 from unshortcut.reproduction.claims import looc_spaces
-from unshortcut.reproduction.effects import EffectResult
+from unshortcut.reproduction.effects import POINTS, EffectResult
 from unshortcut.reproduction.identity import training_key
+from unshortcut.reproduction.scales import scale_recipe
 
 CLAIMS = all_claims()
 SPACES = ("invariant", "color", "rotation", "texture")
@@ -48,10 +48,11 @@ def printed(row: str) -> float:
 def keys(name: str, scale: Scale = "small") -> dict[str, str]:
     """The key of every variant's first training, by label."""
     claim = CLAIMS[name]
-    source = Shapes("train", count=8)
+    source, registered = Shapes("train", count=8), claim.registered(scale)
     found = {}
     for variant in claim.variants(scale):
-        recipe = load_recipe(claim.recipe(variant, claim.recipes[scale]))
+        recipe = load_recipe(claim.recipe(variant, claim.base_recipe(scale)))
+        recipe = scale_recipe(recipe, scale, registered.changes if registered else ())
         found[variant.label] = training_key(load_recipe(recipe, variant.changes), source)
     return found
 
@@ -70,7 +71,7 @@ def effects_of_the_paper(name: str) -> dict[str, EffectResult]:
     }
 
 
-@pytest.mark.parametrize("scale", ["small", "paper"])
+@pytest.mark.parametrize("scale", ["small", "laptop", "paper"])
 @pytest.mark.parametrize("name", CLAIMS)
 def test_variants_differ_in_what_is_trained_or_in_what_is_read_of_it(
     name: str, scale: Scale
@@ -84,7 +85,8 @@ def test_variants_differ_in_what_is_trained_or_in_what_is_read_of_it(
     assert claim.x in variants[0].values
     shown = {column.measure for column in claim.columns}
     for effect in claim.effects(variants):
-        assert set(effect.variants) <= {variant.label for variant in variants}
+        if scale != "laptop":  # where arms may be a part of the variants
+            assert effect.variants <= {variant.label for variant in variants}
         assert effect.measure in shown or effect.measure == "cartoon"
     for variant in variants:
         assert set(claim.paper(variant.values)) <= shown
@@ -148,7 +150,6 @@ def test_a_subset_that_the_recipe_does_not_have_is_refused() -> None:
     ("name", "effect", "first", "second"),
     [
         ("negatives-alpha", "sketch: alpha=3 - alpha=0", PATCH_3 + SKETCH, MOCO + SKETCH),
-        ("negatives-alpha", "sketch: best - alpha=0", PATCH_3 + SKETCH, MOCO + SKETCH),
         ("negatives-alpha", "test: alpha=2 - alpha=0", PATCH_2 + TOP1, MOCO + TOP1),
         ("negatives-no-jitter", "test: jitter=no alpha=2 - jitter=no alpha=0",
          "moco-v2-patch-no-jitter-imagenet100" + TOP1, "moco-v2-no-jitter-imagenet100" + TOP1),
@@ -198,7 +199,9 @@ def test_the_metrics_of_the_papers_rows_show_the_effect(
     found = effects_of_the_paper(name)[effect]
     assert found.mean == pytest.approx(printed(first) - printed(second), abs=1e-6)
     assert found.paper == pytest.approx(found.mean, abs=1e-6)
-    assert re.split("[;,]", found.verdict)[0] in ("appears", "exceeds", "higher", "matches")
+    # A loss of less than two points next to a claim that nothing is lost has the word `reversed`.
+    kept = found.mean > -POINTS
+    assert found.verdict in ("appears", None) or (found.predicted == 1 and kept)
 
 
 @pytest.mark.parametrize("effect", ["patch: alpha=5 - alpha=0", "texture_image: alpha=3 - alpha=0"])
@@ -210,7 +213,7 @@ def test_the_similarities_of_the_paper_show_the_effect(effect: str) -> None:
 
 def test_in_the_paper_most_of_the_loss_is_won_back() -> None:
     found = effects_of_the_paper("negatives-no-jitter")["test: won back minus half of the loss"]
-    assert found.verdict == "appears; 80 % of the loss won back"
+    assert found.verdict == "appears"
 
 
 def test_patch_ranges_are_scaled_to_the_view() -> None:

@@ -1,20 +1,18 @@
-"""Effects: intervals as scipy has them, slopes as numpy has them, verdicts by their rules."""
+"""Effects: intervals as scipy has them, slopes as numpy has them, words by their rules."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from unshortcut.reproduction.effects import (
-    LinearContrast,
-    Peak,
-    WonBack,
+    COSINE,
+    Effect,
     difference,
-    direction,
-    equality,
     not_worse,
-    sign,
     slope,
     t_interval,
+    won_back,
+    word,
 )
 
 RNG = np.random.default_rng(0)
@@ -46,58 +44,60 @@ def test_a_slope_is_that_of_least_squares_for_each_seed() -> None:
     assert found.values == pytest.approx(tuple(expected))
 
 
-def test_one_seed_has_no_interval_and_says_so() -> None:
+def test_one_seed_has_no_interval_and_decides_nothing() -> None:
     assert t_interval([1.0]) is None
     found = difference("test", "a", "b", -1).find(metrics(a=[1.0], b=[2.0]), NO_PAPER)
-    assert found.interval is None and found.verdict == "one seed, as predicted"
-    assert sign(1, -1.0, None) == "one seed, against the prediction"
-    assert direction(None) == "one seed"
+    assert found.interval is None and found.verdict == "not decided"
 
 
 @pytest.mark.parametrize(
     ("interval", "up", "down"),
     [
-        ((0.1, 2.0), "appears", "reversed"),
+        ((0.1, 9.0), "appears", "reversed"),
+        ((0.1, 1.0), "appears", "reversed"),  # however small: the interval excludes zero
         ((-2.0, -0.1), "reversed", "appears"),
-        ((-0.1, 2.0), "does not appear", "does not appear"),
-        ((0.0, 0.0), "does not appear", "does not appear"),
+        ((-0.1, 1.9), "no effect", "no effect"),
+        ((-2.0, 2.0), "no effect", "no effect"),
+        ((0.0, 0.0), "no effect", "no effect"),
+        ((-0.1, 2.1), "not decided", "not decided"),
+        ((-2.1, 0.1), "not decided", "not decided"),
+        ((-9.0, 9.0), "not decided", "not decided"),
+        (None, "not decided", "not decided"),
     ],
 )
-def test_the_verdict_on_a_predicted_sign(interval: tuple[float, float], up: str, down: str) -> None:
-    mean = sum(interval) / 2
-    assert sign(1, mean, interval) == up
-    assert sign(-1, mean, interval) == down
+def test_the_words_for_intervals(interval: tuple[float, float] | None, up: str, down: str) -> None:
+    assert word(1, interval, 2.0) == up
+    assert word(-1, interval, 2.0) == down
 
 
-@pytest.mark.parametrize(
-    ("interval", "verdict"),
-    [
-        ((0.5, 3.0), "exceeds"),
-        ((-1.9, 3.0), "matches"),
-        ((-1.9, -0.5), "matches"),
-        ((-2.5, -0.5), "falls short"),
-        ((-9.0, -3.0), "falls short"),
-        ((-2.5, 0.5), "undecided"),
-    ],
-)
-def test_the_verdict_on_equality_within_two_points(
-    interval: tuple[float, float], verdict: str
-) -> None:
-    assert equality(sum(interval) / 2, interval, 2.0) == verdict
-    assert equality(-1.0, None, 2.0) == "one seed, as predicted"
+def test_the_margin_is_that_of_the_measure() -> None:
+    given = metrics(a=[0.50, 0.51, 0.52], b=[0.51, 0.50, 0.52])
+    assert difference("test", "a", "b", 1, margin=COSINE).find(given, NO_PAPER).verdict == (
+        "no effect"
+    )
+    wide = metrics(a=[0.50, 0.51, 0.52], b=[0.60, 0.50, 0.52])
+    assert difference("test", "a", "b", 1, margin=COSINE).find(wide, NO_PAPER).verdict == (
+        "not decided"
+    )
 
 
-def test_what_holds_is_judged_by_the_margin() -> None:
-    given = metrics(a=[68.9, 69.0, 69.1], b=[70.0, 70.0, 70.0])
-    assert not_worse("test", "a", "b").find(given, NO_PAPER).verdict == "matches"
-    assert not_worse("test", "a", "b", margin=0.5).find(given, NO_PAPER).verdict == "falls short"
-    assert not_worse("test", "b", "a").find(given, NO_PAPER).verdict == "exceeds"
+def test_the_margin_of_a_slope_is_for_the_change_over_the_axis() -> None:
+    given = metrics(a=[50.0, 50.2], b=[51.0, 50.0], c=[50.0, 50.5])
+    positions = {"a": 0.0, "b": 5.0, "c": 10.0}
+    found = slope("slope", "test", positions, 1, margin=2.0).find(given, NO_PAPER)
+    assert found.margin == pytest.approx(0.2)
 
 
-def test_where_nothing_is_predicted_the_direction_is_told() -> None:
-    assert direction((1.0, 2.0)) == "higher"
-    assert direction((-2.0, -1.0)) == "lower"
-    assert direction((-1.0, 1.0)) == "not told apart"
+def test_no_loss_is_claimed_where_equal_agrees_too() -> None:
+    given = metrics(a=[69.9, 70.0, 70.1], b=[70.0, 70.0, 70.0], c=[60.0, 60.1, 60.2])
+    assert not_worse("test", "a", "b").find(given, NO_PAPER).verdict == "no effect"
+    assert not_worse("test", "c", "b").find(given, NO_PAPER).verdict == "reversed"
+    assert not_worse("test", "b", "c").find(given, NO_PAPER).verdict == "appears"
+
+
+def test_where_nothing_is_predicted_there_is_no_word() -> None:
+    given = metrics(a=[1.0, 2.0], b=[5.0, 6.0])
+    assert difference("test", "a", "b").find(given, NO_PAPER).verdict is None
 
 
 def test_the_papers_figures_make_the_same_contrast() -> None:
@@ -105,38 +105,19 @@ def test_the_papers_figures_make_the_same_contrast() -> None:
     paper = {"a": {"test": 79.5}, "b": {"test": 77.0}}
     assert difference("test", "a", "b", 1).find(given, paper).paper == pytest.approx(2.5)
     assert difference("test", "a", "b", 1).find(given, {"a": {"test": 1.0}, "b": {}}).paper is None
-    stated = LinearContrast("x", "test", {"a": 1.0, "b": -1.0}, margin=2.0, paper=1.25)
+    stated = Effect("x", "test", {"a": 1.0, "b": -1.0}, paper=1.25)
     assert stated.find(given, paper).paper == 1.25
 
 
-def test_a_peak_is_the_best_of_the_others_against_the_base() -> None:
-    given = metrics(a=[50.0, 51.0, 52.0], b=[51.0, 52.1, 53.0], c=[59.0, 60.1, 61.0])
-    paper = {"a": {"test": 20.0}, "b": {"test": 26.0}, "c": {"test": 25.0}}
-    found = Peak("test", "a", ["b", "c"]).find(given, paper)
-    assert found.verdict == "appears, the best chosen after the fact; highest at c"
-    assert found.values == pytest.approx((9.0, 9.1, 9.0))
-    assert found.paper == pytest.approx(6.0)
-    lower = metrics(a=[90.0, 91.0, 92.0], b=given_values(given, "b"), c=given_values(given, "c"))
-    assert Peak("test", "a", ["b", "c"]).find(lower, paper).verdict == (
-        "reversed, the best chosen after the fact; highest at a"
-    )
-
-
-def given_values(given: dict[str, list[dict[str, float]]], name: str) -> list[float]:
-    return [one["test"] for one in given[name]]
-
-
 def test_most_is_won_back_where_the_gain_exceeds_half_of_the_loss() -> None:
+    effect = won_back("test", "a", "b", "c")
     given = metrics(a=[80.0, 81.0, 80.0], b=[70.0, 71.0, 70.0], c=[78.0, 79.1, 78.0])
     paper = {"a": {"test": 77.88}, "b": {"test": 70.44}, "c": {"test": 76.42}}
-    found = WonBack("test", "a", "b", "c").find(given, paper)
-    assert found.verdict == "appears; 80 % of the loss won back"
+    found = effect.find(given, paper)
+    assert found.verdict == "appears"
     assert found.paper == pytest.approx(76.42 - (77.88 + 70.44) / 2)
+    little = metrics(a=[80.0, 81.0, 80.0], b=[70.0, 71.0, 70.0], c=[72.0, 73.1, 72.0])
+    assert effect.find(little, paper).verdict == "reversed"
     for full in ([70.0, 70.0], [90.0, 69.0]):
         none = metrics(a=full, b=[71.0, 71.0], c=[99.0, 99.0])
-        assert (
-            "the loss does not appear" in WonBack("test", "a", "b", "c").find(none, paper).verdict
-        )
-    single = metrics(a=[80.0], b=[70.0], c=[72.0])
-    verdict = WonBack("test", "a", "b", "c").find(single, paper).verdict
-    assert verdict == "one seed, against the prediction; 20 % of the loss won back"
+        assert effect.find(none, paper).verdict == "not decided", "there is no loss to win back"

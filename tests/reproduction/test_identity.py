@@ -11,8 +11,9 @@ from unshortcut.errors import UsageError
 from unshortcut.models.encoder import EncoderSettings
 from unshortcut.negatives.patch import PatchSettings
 from unshortcut.recipes.load import load_recipe, to_mapping, to_yaml
-from unshortcut.reproduction.identity import require_same, training_key
+from unshortcut.reproduction.identity import require_same, training_key, without_absent
 from unshortcut.training.folder import RunFolder
+from unshortcut.training.pretraining import pretrain
 
 SOURCE = images()
 KEY = training_key(load_recipe(RECIPE), SOURCE)
@@ -84,3 +85,26 @@ def test_a_kept_run_of_another_default_is_refused(tmp_path: Path) -> None:
     run.recipe.write_text(yaml.safe_dump(old))
     with pytest.raises(UsageError, match=r"'abc' .* default of 'method.momentum' was 0.123"):
         require_same(run, recipe)
+
+
+def test_a_source_of_negatives_without_weight_is_no_part_of_the_training() -> None:
+    absent = load_recipe(RECIPE, ["method.negatives.patch.alpha=0"])
+    queue_only = load_recipe(RECIPE, ["method.negatives=[{name: queue, size: 32}]"])
+    assert training_key(absent, SOURCE) == training_key(queue_only, SOURCE) != KEY
+    assert without_absent(absent) == queue_only
+    assert without_absent(queue_only) is queue_only
+    # The seed of a source depends on its place, so one before others counts.
+    first = ["method.negatives=[{name: patch, alpha: 0}, {name: queue, size: 32}]"]
+    assert training_key(load_recipe(RECIPE, first), SOURCE) != training_key(queue_only, SOURCE)
+
+
+def test_a_source_without_weight_leaves_the_weights_as_they_are(tmp_path: Path) -> None:
+    weights = []
+    for name, change in (
+        ("absent", "method.negatives.patch.alpha=0"),
+        ("without", "method.negatives=[{name: queue, size: 32}]"),
+    ):
+        recipe = load_recipe(RECIPE, [change, "schedule.epochs=1"])
+        pretrain(recipe, SOURCE, tmp_path / name)
+        weights.append(RunFolder(tmp_path / name).weights.read_bytes())
+    assert weights[0] == weights[1]

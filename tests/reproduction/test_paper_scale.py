@@ -11,8 +11,8 @@ from tests.reproduction.small import RECIPE, SmallClaim, all_tests, images
 from unshortcut.probes import protocols
 from unshortcut.probes.base import ProbeResult
 from unshortcut.probes.protocols import NSN
+from unshortcut.reproduction import plan as plan_module
 from unshortcut.reproduction import reproduce
-from unshortcut.reproduction import run as run_module
 from unshortcut.reproduction.claim import Claim, all_claims
 from unshortcut.reproduction.measures.linear_probe import LinearProbeMeasure
 from unshortcut.reproduction.measures.spaces import SpacesMeasure
@@ -44,12 +44,12 @@ class StoppedError(Exception):
 def test_the_scale_decides_whether_the_protocol_is_used(
     scale: Any, protocol: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evaluation = run_module.Evaluation
+    evaluation = plan_module.Evaluation
 
     def stop(*arguments: Any, **named: Any) -> None:
         raise StoppedError(evaluation(*arguments, **named).protocol)
 
-    monkeypatch.setattr(run_module, "Evaluation", stop)
+    monkeypatch.setattr(plan_module, "Evaluation", stop)
     settings: dict[str, Any] = {"recipe": RECIPE, "tests": all_tests(), "scale": scale}
     with pytest.raises(StoppedError) as stopped:
         reproduce(WithProtocol(), images(), cache=tmp_path, **settings)

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from unshortcut.arrays import IndexArray
 from unshortcut.build.job import Job, Outcome, run_units, use_one_thread
 from unshortcut.errors import RunError
+from unshortcut.processes import end_with_parent
 
 _CHUNKS_A_WORKER = 64
 _LARGEST_CHUNK = 16
@@ -101,7 +101,7 @@ def _work(job: Job, units: IndexArray, connection: Connection) -> None:
     """A worker: receives chunks, sends pairs (outcome, whether the chunk is finished)."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the parent handles signals and kills the workers
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     use_one_thread()
     with suppress(EOFError, OSError):  # the parent is gone
         while True:
@@ -113,11 +113,3 @@ def _work(job: Job, units: IndexArray, connection: Connection) -> None:
                     connection.send((outcome, False))
                     outcome, sent = Outcome(), time.monotonic()
             connection.send((outcome, True))
-
-
-def _end_with_parent() -> None:
-    """Exit when the parent has been killed and could not end its workers."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -16,4 +16,5 @@ from .measures.spaces import SpacesMeasure as SpacesMeasure
 from .measures.tasks import FactorsMeasure as FactorsMeasure
 from .measures.tasks import TransferMeasure as TransferMeasure
 from .outcome import Reproduction as Reproduction
+from .registration import Registration as Registration
 from .run import reproduce as reproduce

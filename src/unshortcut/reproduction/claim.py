@@ -9,19 +9,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from unshortcut.discovery import find, find_all
 from unshortcut.errors import UsageError, unknown
 from unshortcut.recipes.reading import read_recipe
 from unshortcut.reproduction.effects import Effect
 from unshortcut.reproduction.measure import Measure
+from unshortcut.reproduction.registration import Registration
+from unshortcut.reproduction.scales import REGISTERED, SCALES, Scale
 
 if TYPE_CHECKING:
     from unshortcut.recipes.load import AnyRecipe
-
-Scale = Literal["small", "paper"]
-"""`small`: minutes per training on two cores; `paper`: the data and sizes of the paper."""
 
 _PACKAGE = "unshortcut.reproduction.claims"
 
@@ -91,7 +90,8 @@ class Claim(ABC):
     where: ClassVar[str]
     """Where the paper makes the claim."""
     recipes: ClassVar[Mapping[Scale, str]]
-    """The recipe that is varied; for a comparison of recipes, that of the first row."""
+    """The recipe that is varied, at the scales `small` and `paper`; `laptop` changes that of
+    `small`. For a comparison of recipes, that of the first row."""
     x: ClassVar[str]
     """The horizontal axis of the plot; values of the other axes become lines."""
     columns: ClassVar[tuple[MeasureColumn, ...]]
@@ -100,6 +100,8 @@ class Claim(ABC):
     """How the paper trains its linear classifiers; used at the scale of the paper."""
     notes: ClassVar[tuple[str, ...]] = ()
     """Remarks that are printed with the result."""
+    registration: ClassVar[Registration | None] = None
+    """The experiment at the scale `laptop` that decides the claim."""
 
     @abstractmethod
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
@@ -130,10 +132,18 @@ class Claim(ABC):
         """
         return metrics
 
+    def base_recipe(self, scale: Scale) -> str:
+        """The recipe that is varied at a scale."""
+        return self.recipes[SCALES[scale].recipes]
+
+    def registered(self, scale: Scale) -> Registration | None:
+        """The registered experiment, if this is its scale."""
+        return self.registration if scale == REGISTERED else None
+
     def variants(
         self, scale: Scale, values: Mapping[str, Sequence[str]] | None = None
     ) -> list[Variant]:
-        """All variants; `values` replaces the values of axes."""
+        """All variants, or the registered ones; `values` replaces the values of axes."""
         values = values or {}
         axes = self.axes(scale)
         for name in values:
@@ -145,7 +155,10 @@ class Claim(ABC):
             pairs = list(zip(axes, combination, strict=True))
             changes = tuple(change for axis, value in pairs for change in axis.changes(value))
             found.append(Variant({axis.name: value for axis, value in pairs}, changes))
-        return found
+        registered = self.registered(scale)
+        if registered is None or values:
+            return found
+        return [variant for variant in found if variant.label in registered.arms]
 
 
 @cache

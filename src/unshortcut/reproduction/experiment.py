@@ -13,14 +13,10 @@ from rich.console import Console
 
 from unshortcut.errors import InterruptedRunError
 from unshortcut.files import try_lock
-from unshortcut.reproduction.claim import Scale
 from unshortcut.reproduction.identity import require_same
+from unshortcut.reproduction.scales import SCALES, Scale
 from unshortcut.reproduction.training_job import TrainingJob
 
-_DURATION: dict[Scale, str] = {
-    "small": "a training takes a few minutes on two cores",
-    "paper": "one of the paper's trainings took about 1.5 days on four GPUs",
-}
 _POLL_SECONDS = 2.0
 """Pause between checks whether another command has finished."""
 
@@ -84,7 +80,7 @@ class Experiment:
         if missing == 0:
             self._say(f"all {count} are there already")
         else:
-            duration = f"{_DURATION[self.scale]}{self._left()}"
+            duration = f"{SCALES[self.scale].duration}{self._left()}"
             self._say(f"{count}, {missing} of them still to do; {duration}")
 
     def _left(self) -> str:

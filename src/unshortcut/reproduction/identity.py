@@ -31,11 +31,28 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
     Keys of the recipe that do not change the weights are left out, and so is the location of the
     data; their content counts, and that of the copies that are used with them.
     """
+    recipe = without_absent(recipe)
     filtered = recipe.data.filtered_copy
     data = source if filtered is None else with_filtered_copy(source, filtered)
     copies = plan_copies(recipe.view_plan()).fingerprints()
     content = [_VERSION, _stated(recipe), data.fingerprint(), copies]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def without_absent(recipe: Recipe) -> Recipe:
+    """The recipe without the last sources of negatives whose weight is always 0.
+
+    They are never built, so a recipe with alpha 0 is the training of the recipe without them. Ones
+    before other sources stay: the seed of a source depends on its place.
+    """
+    sources = list(getattr(recipe.method, "negatives", ()))
+    while sources and sources[-1].absent:
+        sources.pop()
+    if len(sources) == len(getattr(recipe.method, "negatives", ())):
+        return recipe
+    values = to_mapping(recipe)
+    values["method"]["negatives"] = values["method"]["negatives"][: len(sources)]
+    return load_recipe(values)
 
 
 def require_same(run: RunFolder, recipe: Recipe) -> None:

@@ -49,14 +49,32 @@ def load_or_compute(
 
     `depends` is the result of `measure.dependencies(evaluation)`, which is slow on large data.
     """
-    key = {"version": measure.version, **depends}
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
-    path = training.folder / "measurements" / f"{measure.name}-{digest}.json"
-    try:
-        known: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["metrics"]
+    known = load_metrics(training, measure, depends)
+    if known is not None:
         return known
-    except (OSError, ValueError, KeyError):
-        metrics = measure.compute(training.run.path, evaluation)
+    metrics = measure.compute(training.run.path, evaluation)
+    path, key = _stored(training, measure, depends)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {"depends": key, "metrics": metrics})
     return metrics
+
+
+def load_metrics(
+    training: "TrainingJob", measure: Measure, depends: Mapping[str, Any]
+) -> dict[str, float] | None:
+    """The metrics that an earlier command stored; None if there are none."""
+    path, _ = _stored(training, measure, depends)
+    try:
+        known: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["metrics"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return known
+
+
+def _stored(
+    training: "TrainingJob", measure: Measure, depends: Mapping[str, Any]
+) -> tuple[Path, dict[str, Any]]:
+    """The file of a measure, and what it depends on."""
+    key = {"version": measure.version, **depends}
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+    return training.folder / "measurements" / f"{measure.name}-{digest}.json", key

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from unshortcut.files import write_json
+from unshortcut.plain_yaml import parse_set
 from unshortcut.reproduction.claim import Claim, MeasureColumn, Variant
-from unshortcut.reproduction.effects import EffectResult
+from unshortcut.reproduction.effects import Effect, EffectResult, PaperMetrics
 from unshortcut.reproduction.request import (
     ReproductionRequest,
     public_data_name,
@@ -16,6 +17,7 @@ from unshortcut.reproduction.request import (
 )
 from unshortcut.reproduction.training_job import TrainingJob
 from unshortcut.result import commit, package_version
+from unshortcut.training.resume import HARMLESS
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,41 @@ class Reproduction:
     @cached_property
     def findings(self) -> list[EffectResult]:
         """The effects that these variants and measures allow to estimate."""
-        measured = {column.measure for column in self.columns}
-        paper = {variant.label: self.claim.paper(variant.values) for variant in self.variants}
         return [
-            effect.find(self.metrics, paper)
+            effect.find(self.metrics, self._paper)
             for effect in self.claim.effects(self.variants)
-            if effect.measure in measured and self.metrics.keys() >= set(effect.variants)
+            if self._allows(effect)
         ]
+
+    @cached_property
+    def primary(self) -> EffectResult | None:
+        """The registered effect, which decides the claim; None at another scale than its own."""
+        registered = self.claim.registered(self.request.scale)
+        if registered is None or not self._allows(registered.primary):
+            return None
+        return registered.primary.find(self.metrics, self._paper)
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether this is the registered experiment: its arms, seeds, recipes and data.
+
+        Changes that cannot change the weights, such as `data.workers=0`, do not matter.
+        """
+        request, registered = self.request, self.claim.registered(self.request.scale)
+        changed = {key for change in request.sets for key in parse_set(change)} - HARMLESS
+        if registered is None or changed or request.values or request.only:
+            return False
+        recipe, data = self.claim.base_recipe(request.scale), self.trainings[0].recipe.data.name
+        as_it_stands = (request.recipe, request.data) == (recipe, data)
+        return as_it_stands and request.seeds == registered.seeds
+
+    def _allows(self, effect: Effect) -> bool:
+        measured = {column.measure for column in self.columns}
+        return effect.measure in measured and self.metrics.keys() >= effect.variants
+
+    @cached_property
+    def _paper(self) -> PaperMetrics:
+        return {variant.label: self.claim.paper(variant.values) for variant in self.variants}
 
     def values(self, variant: Variant, column: MeasureColumn) -> list[float]:
         """The values of a measure for a variant, one per seed."""
@@ -79,6 +109,8 @@ class Reproduction:
             "recipe": public_recipe_name(request.recipe),
             "seeds": list(range(request.seeds)),
             "variants": {variant.label: self._variant(variant) for variant in self.variants},
+            "registered": self.is_registered,
+            "primary": None if self.primary is None else self.primary.to_dict(),
             "effects": [finding.to_dict() for finding in self.findings],
             "notes": self.notes,
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 from unshortcut.data.source import ImageSource
 from unshortcut.probes.run import Data
 from unshortcut.recipes.load import AnyRecipe
+from unshortcut.reproduction.scales import Scale
 from unshortcut.result import public_name
 
 
@@ -16,9 +17,9 @@ class ReproductionRequest:
     """The arguments that define an experiment, without those that say where it is stored."""
 
     claim: str
-    data: Data
+    data: str | ImageSource
     seeds: int
-    scale: str
+    scale: Scale
     recipe: AnyRecipe
     sets: tuple[str, ...]
     values: Mapping[str, Sequence[str]]

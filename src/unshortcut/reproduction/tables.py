@@ -1,4 +1,4 @@
-"""Tables of a reproduction: metrics next to those of the paper, and effects with verdicts."""
+"""Tables of a reproduction: metrics next to those of the paper, and effects with a word each."""
 
 import statistics
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from unshortcut.reproduction.effects import EffectResult
 from unshortcut.reproduction.outcome import Reproduction
 
 _WIDE = 160
@@ -20,6 +21,8 @@ def print_tables(outcome: Reproduction) -> None:
     console.print(_metrics(outcome))
     if outcome.findings:
         console.print(_effects(outcome))
+    if outcome.primary is not None:
+        console.print(_primary(outcome, outcome.primary), highlight=False, markup=False)
     for note in outcome.notes:
         console.print(note, highlight=False, markup=False)
 
@@ -58,17 +61,32 @@ def _effects(outcome: Reproduction) -> Table:
         if before not in (None, column):
             table.add_section()
         digits = column.digits + 1
-        ends = [f"{end:+.{digits}f}" for end in finding.interval or ()]
         table.add_row(
             column.title if before != column else "",
             finding.what,
             f"{finding.mean:+.{digits}f}",
-            " to ".join(ends),
+            _interval(finding, digits),
             "" if finding.paper is None else f"{finding.paper:+.{digits}f}",
-            finding.verdict,
+            finding.verdict or "nothing predicted",
         )
         before = column
     return table
+
+
+def _primary(outcome: Reproduction, found: EffectResult) -> str:
+    """The sentence that decides the claim."""
+    (column,) = (column for column in outcome.columns if column.measure == found.measure)
+    digits = column.digits + 1
+    return (
+        f"{outcome.claim.name}: {found.verdict}. Primary effect, registered beforehand: "
+        f"{column.title}, {found.what}: {found.mean:+.{digits}f} ({_interval(found, digits)})"
+    )
+
+
+def _interval(found: EffectResult, digits: int) -> str:
+    if found.interval is None:
+        return "one seed"
+    return " to ".join(f"{end:+.{digits}f}" for end in found.interval)
 
 
 def _cell(values: Sequence[float], digits: int) -> str:

@@ -15,6 +15,7 @@ from unshortcut.data.naming import Data
 from unshortcut.files import write_json
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.folder import RunFolder
+from unshortcut.training.logs import read_log
 from unshortcut.training.pretraining import pretrain
 
 
@@ -43,6 +44,11 @@ class TrainingJob:
     @property
     def finished(self) -> bool:
         return self.run.result.is_file()
+
+    @property
+    def epochs_done(self) -> float:
+        """Number of epochs that the log of the training has reached."""
+        return max((entry.get("epoch", 0.0) for entry in read_log(self.run.log)), default=0.0)
 
     @property
     def seconds(self) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
 from unshortcut.reproduction.claims._looc import SMALL_NOTE, TEST, RecipeComparison, methods
 from unshortcut.reproduction.effects import Effect, difference
+from unshortcut.reproduction.registration import Registration
 
 
 class LoocAddOne(RecipeComparison):
@@ -19,6 +20,12 @@ class LoocAddOne(RecipeComparison):
         "Add-one does not use the other keys as negatives, because they lack the same augmentation "
         "as its query, so the two strategies differ in that too.",
         "Table E.1 only has accuracy on ImageNet-100; nothing is predicted for rotation and color.",
+    )
+    registration = Registration(
+        order=15,
+        seeds=4,
+        arms=("method=moco", "method=looc-color", "method=add-one-color"),
+        primary=difference("test", "method=looc-color", "method=add-one-color", 1),
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from unshortcut.reproduction.claim import Axis, Scale, Variant
 from unshortcut.reproduction.claims import _looc as looc
-from unshortcut.reproduction.effects import EQUAL, Effect, difference, not_worse
+from unshortcut.reproduction.effects import Effect, difference, not_worse
+from unshortcut.reproduction.registration import Registration
 
 _MOCO = "method=moco"
 _ROTATED = "method=moco-rotation"
@@ -22,7 +23,13 @@ class LoocRotation(looc.RecipeComparison):
     notes = (
         looc.SMALL_NOTE,
         "Rotation: which of four multiples of 90 degrees an image was rotated by; chance is 25 %. "
-        f"LooC keeps the accuracy of MoCo if the interval lies above -{EQUAL:g} points.",
+        "Where the paper claims that LooC keeps an accuracy, *no effect* agrees with it too.",
+    )
+    registration = Registration(
+        order=3,
+        seeds=4,
+        arms=(_MOCO, _ROTATED, _LOOC),
+        primary=difference("rotation", _LOOC, _ROTATED, 1),
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:

@@ -6,6 +6,7 @@ from functools import partial
 from unshortcut.reproduction.claim import Axis, Scale, Variant, choices
 from unshortcut.reproduction.claims import _negatives as nsn
 from unshortcut.reproduction.effects import Effect, Sign, difference
+from unshortcut.reproduction.registration import Registration
 
 _SMALL = "8-28"
 _SUFFIXES = ("", "-flip", "-flip-vflip", "-flip-vflip-rotate")
@@ -29,6 +30,14 @@ class NegativesPatchFlips(nsn.NegativesClaim):
     x = "flips"
     in_paper = ("test",)
     notes = (nsn.PATCH_NOTE, "Each column adds a change to the previous one.")
+
+    registration = Registration(
+        order=13,
+        seeds=3,
+        arms=("patch=16-72 flips=none", "patch=16-72 flips=rotation"),
+        primary=difference("test", "patch=16-72 flips=rotation", "patch=16-72 flips=none", -1),
+        changes=(nsn.LAPTOP_ALPHA,),
+    )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
         sizes = Axis("patch", (_SMALL, nsn.USUAL_PATCH), partial(nsn.patch_changes, scale=scale))

@@ -7,6 +7,7 @@ from functools import partial
 from unshortcut.reproduction.claim import Axis, Scale, Variant
 from unshortcut.reproduction.claims import _negatives as nsn
 from unshortcut.reproduction.effects import Effect, difference, slope
+from unshortcut.reproduction.registration import Registration
 
 _NONE = "none"
 _ROWS = {
@@ -31,6 +32,13 @@ class NegativesPatchSize(nsn.NegativesClaim):
         "The paper prints neither the ranges nor the numbers of figure 11, only two in table 6; "
         "the other ranges are our choice. It finds that both large and small patches cost accuracy "
         "on the validation set, and that larger ones gain more on sketches.",
+    )
+    registration = Registration(
+        order=12,
+        seeds=3,
+        arms=(f"patch={_NONE}", "patch=8-28", f"patch={nsn.USUAL_PATCH}", "patch=72-112"),
+        primary=difference("test", f"patch={nsn.USUAL_PATCH}", "patch=8-28", 1),
+        changes=(nsn.LAPTOP_ALPHA,),
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:

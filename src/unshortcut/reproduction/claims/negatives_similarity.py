@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from unshortcut.reproduction.claim import Axis, MeasureColumn, Scale, Variant
 from unshortcut.reproduction.claims._negatives import SWEEP, NegativesClaim, alphas
-from unshortcut.reproduction.effects import Effect, Sign, difference, slope
+from unshortcut.reproduction.effects import COSINE, Effect, Sign, difference, slope
 from unshortcut.reproduction.measures.pair_similarity import SimilarityMeasure
+from unshortcut.reproduction.registration import Registration
 
 _PRINTED: Mapping[str, Mapping[str, float]] = {
     "0": {"patch": 0.4040, "texture_image": 0.4114},
@@ -49,6 +50,12 @@ class NegativesSimilarity(NegativesClaim):
         "is computed) and of features (encoder). Nothing is predicted for features and for other "
         "images.",
     )
+    registration = Registration(
+        order=2,
+        seeds=6,
+        arms=("alpha=0", "alpha=2", "alpha=3"),
+        primary=difference("texture_image", "alpha=3", "alpha=0", -1, margin=COSINE),
+    )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
         return (alphas(*SWEEP),)
@@ -65,9 +72,14 @@ class NegativesSimilarity(NegativesClaim):
             if measure in ("patch", "texture_image", "positive"):
                 predicted = -1
             if len(positions) > 2:
-                found.append(slope("slope over alpha", measure, positions, predicted))
+                found.append(
+                    slope("slope over alpha", measure, positions, predicted, margin=COSINE)
+                )
             for variant in variants:
                 printed = _PRINTED_DIFFERENCES.get((variant.values["alpha"], measure))
                 if base is not None and variant.label != base:
-                    found.append(difference(measure, variant.label, base, predicted, paper=printed))
+                    label = variant.label
+                    found.append(
+                        difference(measure, label, base, predicted, margin=COSINE, paper=printed)
+                    )
         return found
