@@ -55,8 +55,8 @@ def lines(name: str, found: "Forecast") -> Iterator[tuple[str, str]]:
     elif found.batch_norm_groups > 1:
         groups = f"{found.batch_norm_groups} groups over all devices"
         yield "batch norm", f"over {found.images_per_group} images: {groups}"
-    epochs = recipe.schedule.epochs
-    yield "steps", f"{found.steps:,}: {epochs:,} epochs of {found.steps_per_epoch:,} steps"
+    epochs = f"{recipe.schedule.epochs:,} {'epoch' if recipe.schedule.epochs == 1 else 'epochs'}"
+    yield "steps", f"{found.steps:,}: {epochs} of {found.steps_per_epoch:,} steps"
     yield "learning rate", sparkline(found.learning_rates(_CURVE))
     first, last = found.learning_rate(0), found.learning_rate(found.steps - 1)
     yield "", f"{first:.3g} at first, {found.peak_learning_rate:.3g} at most, {last:.3g} at last"

@@ -42,8 +42,8 @@ class ClaimStatus:
 
     @property
     def missing(self) -> list[TrainingJob]:
-        """Those that are not trained and measured yet."""
-        return [training for training in self.trainings if self.plan.stored(training) is None]
+        """Those that are not trained yet."""
+        return [training for training in self.trainings if not training.finished]
 
 
 def registered_claims(claims: Iterable[Claim] | None = None) -> list[Claim]:
