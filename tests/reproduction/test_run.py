@@ -65,6 +65,23 @@ def test_a_claim_is_trained_measured_and_written_and_a_second_call_only_tabulate
     assert "all 4 trainings are there already" in capsys.readouterr().err
 
 
+def test_a_training_of_which_only_the_metrics_were_kept_is_run_again_for_other_measures(
+    tmp_path: Path,
+) -> None:
+    first = run(tmp_path)
+    for training in (tmp_path / "trainings").iterdir():
+        for path in [*training.rglob("*.safetensors"), *training.rglob("*.ckpt")]:
+            path.unlink()
+    again = run(tmp_path)
+    assert again.trained == 0 and again.metrics == first.metrics
+    assert not list((tmp_path / "trainings").rglob("*.safetensors"))
+
+    for path in (tmp_path / "trainings").rglob("linear_probe-*.json"):
+        path.unlink()
+    assert run(tmp_path).metrics == first.metrics
+    assert len(list((tmp_path / "trainings").rglob("*.safetensors"))) == 2
+
+
 def test_an_interrupted_experiment_goes_on_to_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

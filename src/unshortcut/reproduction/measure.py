@@ -48,10 +48,13 @@ def load_or_compute(
     """The metrics of a finished training, from an earlier command or computed now.
 
     `depends` is the result of `measure.dependencies(evaluation)`, which is slow on large data.
+    A training of which only the metrics were kept is run again for a measure that is not there.
     """
     known = load_metrics(training, measure, depends)
     if known is not None:
         return known
+    if not training.run.weights.is_file():
+        training.train(evaluation.console)
     metrics = measure.compute(training.run.path, evaluation)
     path, key = _stored(training, measure, depends)
     path.parent.mkdir(parents=True, exist_ok=True)

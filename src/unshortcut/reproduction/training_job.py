@@ -67,7 +67,7 @@ class TrainingJob:
 
     def train(self, console: Console) -> None:
         """Train, or go on where an earlier command was interrupted."""
-        before = (self.seconds or 0.0) if self.run.recipe.is_file() else 0.0
+        before = (self.seconds or 0.0) if self.run.checkpoint.is_file() else 0.0
         started = time.monotonic()
         try:
             pretrain(self.recipe, self.data, self.run.path, resume=True, console=console)
