@@ -66,5 +66,6 @@ def pretend(status: ClaimStatus, values: Mapping[str, Sequence[float]]) -> None:
             training.run.path.mkdir(parents=True)
             (training.run.path / "value.txt").write_text(str(values[training.variant][seed]))
             write_json(training.run.result, {})
+            training.run.weights.touch()
             write_json(training.folder / "seconds.json", {"seconds": SECONDS})
             load_or_compute(training, Pretended(), {}, status.plan.evaluation)
