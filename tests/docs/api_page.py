@@ -3,7 +3,6 @@
 `python -m tests.docs.api_page --write` writes it.
 """
 
-import argparse
 import importlib
 import inspect
 import pkgutil
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import unshortcut
+from tests.docs.generated import main
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "api.md"
 _INTRODUCTION = """# Public API
@@ -51,9 +51,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="Write the page.")
-    if parser.parse_args().write:
-        PAGE.write_text(page(), encoding="utf-8")
-    else:
-        print(page())
+    main(page(), PAGE, __doc__)

@@ -3,11 +3,11 @@
 `python -m tests.docs.papers_page --write` writes it.
 """
 
-import argparse
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
+from tests.docs.generated import main
 from unshortcut.recipes.papers import (
     PaperTable,
     TableRow,
@@ -82,9 +82,4 @@ def _markdown(header: list[str], rows: Iterable[list[str]]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="Write the page.")
-    if parser.parse_args().write:
-        PAGE.write_text(page(), encoding="utf-8")
-    else:
-        print(page())
+    main(page(), PAGE, __doc__)
