@@ -2,23 +2,27 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from rich.console import Console
 
-from tests.reproduction.registered import SECONDS, EarlierClaim, RegisteredClaim, pretend
+from tests.reproduction.registered import (
+    SECONDS,
+    EarlierClaim,
+    Pretended,
+    RegisteredClaim,
+    pretend,
+)
 from tests.reproduction.small import SmallClaim
 from unshortcut.errors import InterruptedRunError, RunError
 from unshortcut.reproduction import overview
 from unshortcut.reproduction.claim import Claim, all_claims
+from unshortcut.reproduction.evaluation import Evaluation
+from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.outcome import Reproduction
-from unshortcut.reproduction.overview import (
-    claim_status,
-    registered_claims,
-    reproduce_all,
-    status_table,
-)
+from unshortcut.reproduction.overview import claim_status, reproduce_all, status_table
+from unshortcut.reproduction.registered import SharedMeasures, registered_claims, registered_plan
 
 
 def rows(statuses: list[overview.ClaimStatus]) -> list[list[str]]:
@@ -124,3 +128,33 @@ def test_a_result_says_whether_it_is_the_registered_experiment(
     metrics: dict[str, list[dict[str, float]]] = {v.label: [] for v in plan.variants}
     outcome = Reproduction(plan.claim, request, tmp_path, plan.variants, plan.trainings, metrics, 0)
     assert outcome.is_registered is registered
+
+
+class Elsewhere(Pretended):
+    """Another measure of the same run."""
+
+    name: ClassVar[str] = "elsewhere"
+
+    def compute(self, run: Path, evaluation: Evaluation) -> dict[str, float]:
+        return {"length": float(len((run / "value.txt").read_text()))}
+
+
+class SharingClaim(EarlierClaim):
+    """Measures something else of the same trainings."""
+
+    name: ClassVar[str] = "sharing"
+    measures: ClassVar[tuple[Measure, ...]] = (Elsewhere(),)
+
+
+def test_a_training_is_measured_for_every_claim_that_shares_it(tmp_path: Path) -> None:
+    plan, sharing = registered_plan(RegisteredClaim(), tmp_path), SharingClaim()
+    pretend(claim_status(RegisteredClaim(), tmp_path), {"alpha=0": [70.5] * 3, "alpha=2": [8.0]})
+    measure = SharedMeasures(plan, [sharing, RegisteredClaim()])
+    first, second, _, _, third, _ = plan.trainings  # seed by seed; seed 2 is not shared
+    assert measure(first) == {"test": 70.5}
+    second.run.weights.unlink()  # only its metrics are left
+    assert measure(second) == {"test": 8.0}
+    assert measure(third) == {"test": 70.5}
+    shared = registered_plan(sharing, tmp_path)
+    stored = [shared.stored(one) for one in (first, second, third)]
+    assert stored == [{"length": 4.0}, None, None]

@@ -118,7 +118,8 @@ def command(
         return
     if every:
         _refuse_others(context, "every", "jobs", "cache")
-        from unshortcut.reproduction.overview import registered_claims, reproduce_all
+        from unshortcut.reproduction.overview import reproduce_all
+        from unshortcut.reproduction.registered import registered_claims
 
         reproduce_all(registered_claims(), jobs=jobs, cache=cache)
         return
@@ -165,7 +166,8 @@ def command(
 
 
 def _show_status(claim: "Claim | None", cache: Path | None) -> None:
-    from unshortcut.reproduction.overview import claim_status, registered_claims, status_table
+    from unshortcut.reproduction.overview import claim_status, status_table
+    from unshortcut.reproduction.registered import registered_claims
 
     claims = registered_claims(None if claim is None else [claim])
     if not claims:

@@ -9,7 +9,7 @@ from typing import Any
 from unshortcut.errors import UsageError
 from unshortcut.reproduction.claim import Claim, MeasureColumn
 from unshortcut.reproduction.effects import NOT_DECIDED
-from unshortcut.reproduction.overview import registered_claims, registered_command
+from unshortcut.reproduction.registered import registered_claims, registered_command
 from unshortcut.reproduction.registration import Registration
 from unshortcut.reproduction.scales import REGISTERED
 from unshortcut.result import RESULT_FILE

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from unshortcut.errors import InterruptedRunError, RunError
-from unshortcut.reproduction.claim import Claim, all_claims
+from unshortcut.reproduction.claim import Claim
 from unshortcut.reproduction.effects import NOT_DECIDED, Word
 from unshortcut.reproduction.outcome import Reproduction
 from unshortcut.reproduction.plan import Plan
+from unshortcut.reproduction.registered import registered_command, registered_plan
 from unshortcut.reproduction.registration import Registration
-from unshortcut.reproduction.request import ReproductionRequest
-from unshortcut.reproduction.run import plan_request, reproduce
+from unshortcut.reproduction.run import reproduce
 from unshortcut.reproduction.scales import REGISTERED, SCALES
 from unshortcut.reproduction.training_job import TrainingJob
 
@@ -46,27 +46,11 @@ class ClaimStatus:
         return [training for training in self.trainings if not training.finished]
 
 
-def registered_claims(claims: Iterable[Claim] | None = None) -> list[Claim]:
-    """All claims with a registration, in its order."""
-    claims = all_claims().values() if claims is None else claims
-    orders = {claim.name: one.order for claim in claims if (one := claim.registration) is not None}
-    return sorted((c for c in claims if c.name in orders), key=lambda claim: orders[claim.name])
-
-
-def registered_command(claim: Claim, jobs: int = 2) -> str:
-    """The command that decides a claim."""
-    return f"unshortcut reproduce {claim.name} --scale {REGISTERED} --jobs {jobs}"
-
-
 def claim_status(claim: Claim, cache: str | Path | None = None) -> ClaimStatus:
     """The status of a registered claim, from the trainings and metrics that are stored."""
     registration = claim.registration
     assert registration is not None, "only registered claims have a status"
-    recipe = claim.base_recipe(REGISTERED)
-    request = ReproductionRequest(
-        claim.name, "", registration.seeds, REGISTERED, recipe, (), {}, (), None, {}, {}
-    )
-    plan = plan_request(claim, request, None, cache, Console(quiet=True))
+    plan = registered_plan(claim, cache)
     stored = {training.key: plan.stored(training) for training in plan.distinct}
     metrics = {key: one for key, one in stored.items() if one is not None}
     per_seed = len(plan.variants)

@@ -12,8 +12,11 @@ from typing import Any
 
 from rich.console import Console
 
+from unshortcut.data.naming import Data
 from unshortcut.data.open import open_data
+from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
+from unshortcut.files import cache_folder
 from unshortcut.plain_yaml import parse_set
 from unshortcut.recipes.load import load_recipe
 from unshortcut.recipes.schema import Recipe
@@ -119,6 +122,29 @@ class Plan:
 
     def _recipe(self, variant: Variant) -> Recipe:
         return variant_recipe(self.claim, variant, self.request)
+
+
+def plan_request(
+    claim: Claim,
+    request: ReproductionRequest,
+    data: Data | None,
+    cache: str | Path | None,
+    console: Console,
+) -> Plan:
+    """The plan of a request whose data are still to be named; refuses what cannot be run."""
+    names = ("tests", "transfers", "conflict", "hierarchy")
+    check_used(claim, {name: getattr(request, name) for name in names})
+    root = Path(cache) if cache is not None else cache_folder() / "trainings"
+    variants = Plan(claim, request, root, console).variants
+    check_sets(request.sets, variants)
+    recipes = [variant_recipe(claim, variant, request) for variant in variants]
+    spec = data if data is not None else recipes[0].data.name
+    if spec is None:
+        raise UsageError("the recipe names no data; say which with --data")
+    named = replace(request, data=spec if isinstance(spec, ImageSource) else str(spec))
+    plan = Plan(claim, named, root, console)
+    _ = plan.trainings, plan.dependencies  # problems are found before any training
+    return plan
 
 
 def variant_recipe(claim: Claim, variant: Variant, request: ReproductionRequest) -> Recipe:

@@ -1,21 +1,19 @@
 """Reproducing a claim: train every variant with every seed, measure, and compare."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.files import cache_folder
 from unshortcut.probes.run import Data
 from unshortcut.recipes.load import AnyRecipe
 from unshortcut.reproduction.claim import Claim, get_claim
 from unshortcut.reproduction.experiment import Experiment
 from unshortcut.reproduction.outcome import Reproduction
-from unshortcut.reproduction.plan import Plan, check_sets, check_used, variant_recipe
+from unshortcut.reproduction.plan import plan_request
 from unshortcut.reproduction.plot import draw_plot
+from unshortcut.reproduction.registered import SharedMeasures
 from unshortcut.reproduction.request import ReproductionRequest
 from unshortcut.reproduction.scales import Scale, scale_settings
 from unshortcut.reproduction.side_by_side import train_side_by_side
@@ -92,7 +90,7 @@ def reproduce(
     plan = plan_request(chosen, request, data, cache, console)
     for note in plan.notes:
         console.print(note, highlight=False, markup=False)
-    experiment = Experiment(plan.distinct, plan.measure, scale, console)
+    experiment = Experiment(plan.distinct, SharedMeasures(plan), scale, console)
     if jobs > 1:
         experiment.trained = train_side_by_side(plan, jobs)
     experiment.run()
@@ -107,29 +105,6 @@ def reproduce(
     print_tables(outcome)
     console.print(f"wrote {folder / RESULT_FILE} and {folder / PLOT_FILE}", highlight=False)
     return outcome
-
-
-def plan_request(
-    claim: Claim,
-    request: ReproductionRequest,
-    data: Data | None,
-    cache: str | Path | None,
-    console: Console,
-) -> Plan:
-    """The plan of a request whose data are still to be named; refuses what cannot be run."""
-    names = ("tests", "transfers", "conflict", "hierarchy")
-    check_used(claim, {name: getattr(request, name) for name in names})
-    root = Path(cache) if cache is not None else cache_folder() / "trainings"
-    variants = Plan(claim, request, root, console).variants
-    check_sets(request.sets, variants)
-    recipes = [variant_recipe(claim, variant, request) for variant in variants]
-    spec = data if data is not None else recipes[0].data.name
-    if spec is None:
-        raise UsageError("the recipe names no data; say which with --data")
-    named = replace(request, data=spec if isinstance(spec, ImageSource) else str(spec))
-    plan = Plan(claim, named, root, console)
-    _ = plan.trainings, plan.dependencies  # problems are found before any training
-    return plan
 
 
 def default_folder(claim: Claim, scale: Scale) -> Path:

@@ -26,6 +26,7 @@ from unshortcut.reproduction.board import Board
 from unshortcut.reproduction.claim import Claim
 from unshortcut.reproduction.experiment import Experiment
 from unshortcut.reproduction.plan import Plan
+from unshortcut.reproduction.registered import SharedMeasures
 from unshortcut.reproduction.request import ReproductionRequest
 from unshortcut.reproduction.training_job import TrainingJob
 
@@ -128,7 +129,7 @@ def _work(
     try:
         plan = Plan(claim, request, root, Console(quiet=True))
         trainings = [_in_one_process(training) for training in plan.distinct]
-        Experiment(trainings, plan.measure, request.scale, plan.console).run()
+        Experiment(trainings, SharedMeasures(plan), request.scale, plan.console).run()
     except InterruptedRunError:
         return  # the parent has sent the signal
     except UnshortcutError as error:
