@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import RidgeClassifier
 
+from unshortcut.arrays import ImageArray
 from unshortcut.data.shapes import (
     COLOR_NAMES,
     POSITION_NAMES,
@@ -17,6 +18,9 @@ from unshortcut.data.shapes import (
     TEXTURE_NAMES,
     Shapes,
 )
+from unshortcut.data.shapes import source as shapes_source
+from unshortcut.data.shapes.paint import paint
+from unshortcut.data.shapes.plan import ImagePlan
 from unshortcut.errors import UsageError
 
 CLASSES = {
@@ -153,3 +157,24 @@ def test_images_a_second(split: str, least: int) -> None:
         rates.append(400 / (time.process_time() - start))
     cv2.setNumThreads(threads)
     assert max(rates) >= least
+
+
+def test_an_image_is_drawn_once_and_what_is_done_to_it_does_not_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[str] = []
+
+    def counted(plan: ImagePlan, split: str, size: int) -> ImageArray:
+        drawn.append(split)
+        return paint(plan, split, size)
+
+    monkeypatch.setattr(shapes_source, "paint", counted)
+    source = Shapes("val", count=4)
+    before = source.image(2).array.copy()
+    source.image(2).array[:] = 0
+    assert np.array_equal(source.image(2).array, before) and drawn == ["val"]
+    monkeypatch.setattr(shapes_source, "KEPT_BYTES", before.nbytes)
+    source.image(3)
+    source.image(3)
+    assert drawn == ["val"] * 3, "no room for a second image"
+    assert len(pickle.dumps(source)) < len(pickle.dumps(Shapes("val", count=4))) + 100

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from tests.small import TINY, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.losses.info_nce import InfoNCE, info_nce_loss
+from unshortcut.losses.loss import Placement
 from unshortcut.methods.method import Batch, DeviceBatch, Method, MethodSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.simclr import SimCLRSettings
@@ -190,3 +191,25 @@ def test_two_sources_cannot_make_a_view_of_one_name() -> None:
 def test_wrong_settings_are_refused_by_name(build_wrong, message: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UsageError, match=message):
         build_wrong()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "temperature", "placement", "warned"),
+    [
+        (2.0, 0.2, "inside", False),
+        (3.0, 0.2, "inside", False),
+        (2.0, 0.1, "inside", True),
+        (4.0, 0.2, "inside", True),
+        (2.0, 0.1, "outside", False),  # a factor of 2, at any temperature
+        (0.0, 0.1, "inside", False),
+    ],
+)
+def test_an_alpha_that_is_large_for_its_temperature_is_warned_of(
+    alpha: float, temperature: float, placement: Placement, warned: bool
+) -> None:
+    patch = PatchSettings(alpha=alpha, placement=placement)
+    settings = SimCLRSettings(
+        loss=InfoNCE(temperature=temperature), negatives=(BatchSettings(), patch)
+    )
+    found = settings.warnings(DeviceBatch(256))
+    assert [one.startswith("method.negatives.patch: alpha") for one in found] == [True] * warned

@@ -19,9 +19,14 @@ from unshortcut.methods.method import (
 )
 from unshortcut.models.encoder import Encoder
 from unshortcut.negatives.alpha import WeightedSettings
+from unshortcut.negatives.own_image import OwnImageSettings
 from unshortcut.negatives.source import ContrastStep, Negatives, Sources, view_transforms_of
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
+
+STRONG = 20.0
+"""Alpha / temperature from which negatives of the query's own image are warned of. Inside the
+exponential only this ratio counts; NSN has 2 / 0.2 and 3 / 0.2."""
 
 
 class ContrastiveSettings(MethodSettings):
@@ -54,6 +59,25 @@ class ContrastiveSettings(MethodSettings):
                 )
             if isinstance(source, WeightedSettings):
                 self.loss.weigh(torch.zeros(1, 1), 1.0, source.placement)
+
+    def warnings(self, batch: DeviceBatch) -> list[str]:
+        if not isinstance(self.loss, ContrastiveLoss):
+            return super().warnings(batch)
+        temperature = self.loss.temperature
+        strong = [
+            source
+            for source in self.negatives
+            if isinstance(source, OwnImageSettings)
+            and source.placement == "inside"
+            and source.alpha / temperature >= STRONG
+        ]
+        return super().warnings(batch) + [
+            f"method.negatives.{source.name}: alpha {source.alpha:g} at the temperature "
+            f"{temperature:g} weighs exp({source.alpha / temperature:g} s); the papers have 10 to "
+            "15 there, and much more can cost most of the accuracy: lower alpha, or raise "
+            "method.loss.temperature"
+            for source in strong
+        ]
 
 
 class ContrastiveMethod(Method):

@@ -89,12 +89,13 @@ class MoCoSettings(ContrastiveSettings):
     def warnings(self, batch: DeviceBatch) -> list[str]:
         groups = 1 if batch.sync_batch_norm else max(self.batch_norm_groups, batch.devices)
         images = batch.total // groups
-        if images >= _FEW_IMAGES:
-            return []
-        return [
-            f"batch norm has only {images} images per group, which makes its statistics noisy; see "
-            "method.batch_norm_groups"
-        ]
+        found = super().warnings(batch)
+        if images < _FEW_IMAGES:
+            found.append(
+                f"batch norm has only {images} images per group, which makes its statistics noisy; "
+                "see method.batch_norm_groups"
+            )
+        return found
 
 
 def possible_groups(batch: DeviceBatch) -> list[int]:
