@@ -8,10 +8,11 @@ import pytest
 
 from tests.report.parsed import Element, parsed
 from tests.reproduction.registered import EarlierClaim, RegisteredClaim
+from tests.reproduction.small import SmallClaim
 from unshortcut.errors import UsageError
 from unshortcut.reproduction import evidence as module
 from unshortcut.reproduction.effects import difference
-from unshortcut.reproduction.evidence import read_evidence, write_evidence
+from unshortcut.reproduction.evidence import read_evidence, read_values, write_evidence
 from unshortcut.reproduction.evidence_pages import html_page, markdown_page
 
 CLAIMS = [RegisteredClaim(), EarlierClaim()]
@@ -98,6 +99,24 @@ def test_the_html_page_is_self_contained_and_has_a_plot_of_the_seeds(results: Pa
     assert seeds["x"] == pytest.approx([10.0, 10.1, 10.0])
     low = mean["x"][0] - mean["error_x"]["arrayminus"][0]
     assert low == pytest.approx(stored()["primary"]["interval"][0])
+
+
+def test_a_claim_without_registration_shows_its_values_and_no_word(tmp_path: Path) -> None:
+    seeds = [{"test": 60.0, "corrupted": 1.0}, {"test": 63.5}]
+    record = {
+        "command": "unshortcut reproduce small --seeds 2", "claim": "small", "scale": "small",
+        "variants": {"alpha=0": {"metrics": seeds}}, "notes": ["A remark."],
+    }  # fmt: skip
+    (tmp_path / "small.json").write_text(json.dumps(record))
+    found = read_values(tmp_path, [SmallClaim(), RegisteredClaim()])
+    page = markdown_page([], "pictures", found).splitlines()
+    assert "| variant | test |" in page and "| alpha=0 | 61.8 (60.0, 63.5) |" in page
+    assert "A remark." in page and "`unshortcut reproduce small --seeds 2`" in page
+    (title,) = [one.text for one in parsed(html_page([], found)) if one.tag == "h2"]
+    assert title == "small: values without a verdict"
+    (tmp_path / "small.json").write_text(json.dumps({**record, "claim": "registered"}))
+    with pytest.raises(UsageError, match="is a result of registered, not of small"):
+        read_values(tmp_path, [SmallClaim()])
 
 
 def test_pictures_lie_beside_the_page(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

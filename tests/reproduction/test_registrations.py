@@ -3,13 +3,17 @@
 import pytest
 
 from tests.reproduction.small import SmallClaim
-from tests.reproduction.test_claims import CLAIMS, keys
+from tests.reproduction.test_claims import CLAIMS as EVERY
+from tests.reproduction.test_claims import keys
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction.claim import Claim
 from unshortcut.reproduction.effects import COSINE, POINTS
 from unshortcut.reproduction.scales import SCALES, scale_recipe, scale_settings
 
+VALUES_ONLY = ("photographs",)
+"""Claims that are reported without a verdict."""
+CLAIMS = {name: claim for name, claim in EVERY.items() if name not in VALUES_ONLY}
 ALL = pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.name)
 
 
@@ -30,6 +34,12 @@ def test_every_claim_registers_arms_that_it_has_and_a_primary_effect_among_them(
     assert (primary.measure, primary.weights, primary.predicted) in [
         (effect.measure, effect.weights, effect.predicted) for effect in effects
     ], "the primary effect is one of the effects"
+
+
+@pytest.mark.parametrize("name", VALUES_ONLY)
+def test_claims_without_a_verdict_predict_nothing(name: str) -> None:
+    claim = EVERY[name]
+    assert claim.registration is None and claim.effects(claim.variants("small")) == []
 
 
 def test_the_order_of_the_claims_is_stated() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unshortcut.errors import UsageError
-from unshortcut.reproduction.claim import Claim, MeasureColumn
+from unshortcut.reproduction.claim import Claim, MeasureColumn, all_claims
 from unshortcut.reproduction.effects import NOT_DECIDED
 from unshortcut.reproduction.registered import registered_claims, registered_command
 from unshortcut.reproduction.registration import Registration
@@ -120,8 +120,41 @@ def read_evidence(folder: Path, claims: Sequence[Claim] | None = None) -> list[E
         assert claim.registration is not None
         paths = (folder / f"{claim.name}.json", folder / f"{claim.name}-{REGISTERED}" / RESULT_FILE)
         path = next((path for path in paths if path.is_file()), None)
-        record = None if path is None else _read(path, claim)
+        record = None if path is None else _read_registered(path, claim)
         found.append(Evidence(claim, claim.registration, record))
+    return found
+
+
+@dataclass(frozen=True)
+class Values:
+    """The stored result of a claim that is not registered: values by seed, without a verdict."""
+
+    claim: Claim
+    record: Mapping[str, Any]
+
+    @property
+    def columns(self) -> list[MeasureColumn]:
+        """The measures that every training has."""
+        found = [one for variant in self.variants.values() for one in variant]
+        return [one for one in self.claim.columns if all(one.measure in seed for seed in found)]
+
+    @property
+    def variants(self) -> Mapping[str, Sequence[Mapping[str, float]]]:
+        """Metrics of each seed, by variant."""
+        return {label: one["metrics"] for label, one in self.record["variants"].items()}
+
+
+def read_values(folder: Path, claims: Sequence[Claim] | None = None) -> list[Values]:
+    """The results of claims that are not registered, from `CLAIM.json` or `CLAIM/result.json`."""
+    found = []
+    for claim in all_claims().values() if claims is None else claims:
+        paths = (folder / f"{claim.name}.json", folder / claim.name / RESULT_FILE)
+        path = next((path for path in paths if path.is_file()), None)
+        if claim.registration is None and path is not None:
+            record, (named, _) = _read(path)
+            if named != claim.name:
+                raise UsageError(f"'{path}' is a result of {named}, not of {claim.name}")
+            found.append(Values(claim, record))
     return found
 
 
@@ -134,31 +167,36 @@ def write_evidence(folder: Path, out: Path) -> list[Path]:
     from unshortcut.reproduction.evidence_pages import html_page, markdown_page
     from unshortcut.reproduction.evidence_plot import draw_evidence
 
-    evidence = read_evidence(folder)
+    evidence, values = read_evidence(folder), read_values(folder)
     if out.suffix not in (".md", ".html"):
         raise UsageError(f"--out must end in .md or .html, not '{out.name}'")
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".html":
-        write_text(out, html_page(evidence))
+        write_text(out, html_page(evidence, values))
         return [out]
     pictures = out.parent / "pictures" / out.stem
     drawn = [pictures / f"{one.claim.name}.png" for one in evidence if one.arms]
     for path, one in zip(drawn, (one for one in evidence if one.arms), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         draw_evidence(one, path)
-    write_text(out, markdown_page(evidence, f"pictures/{out.stem}"))
+    write_text(out, markdown_page(evidence, f"pictures/{out.stem}", values))
     return [out, *drawn]
 
 
-def _read(path: Path, claim: Claim) -> Mapping[str, Any]:
-    try:
-        record: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        named, scale = record["claim"], record["scale"]
-    except (ValueError, KeyError, TypeError):
-        raise UsageError(f"'{path}' is not a result of unshortcut reproduce") from None
+def _read_registered(path: Path, claim: Claim) -> Mapping[str, Any]:
+    record, (named, scale) = _read(path)
     if (named, scale) != (claim.name, REGISTERED):
         raise UsageError(
             f"'{path}' is a result of {named} at the {scale} scale, not of {claim.name} at the "
             f"{REGISTERED} scale"
         )
     return record
+
+
+def _read(path: Path) -> tuple[Mapping[str, Any], tuple[str, str]]:
+    """A result, with its claim and scale."""
+    try:
+        record: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return record, (record["claim"], record["scale"])
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"'{path}' is not a result of unshortcut reproduce") from None

@@ -1,9 +1,10 @@
 """The evidence as a Markdown page and as an HTML page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
-from unshortcut.reproduction.evidence import LIMITS, WORDS, Evidence
+from unshortcut.reproduction.evidence import LIMITS, WORDS, Evidence, Values
 from unshortcut.reproduction.evidence_plot import evidence_figure
 
 _TITLE = "What the papers claim, and what was found here"
@@ -15,7 +16,9 @@ _EFFECTS = ("measure", "effect", "paper", "ours", "95 % interval", "word")
 _DASH = "–"
 
 
-def markdown_page(evidence: Sequence[Evidence], pictures: str) -> str:
+def markdown_page(
+    evidence: Sequence[Evidence], pictures: str, values: Sequence[Values] = ()
+) -> str:
     """The page; `pictures` is the folder of the plots, relative to it."""
     decided = [one for one in evidence if one.complete]
     rows = [_row(one, pictures) for one in evidence]
@@ -31,6 +34,9 @@ def markdown_page(evidence: Sequence[Evidence], pictures: str) -> str:
     if any(one.record for one in evidence):
         parts.append("## All effects")
         parts += [_section(one, pictures) for one in evidence if one.record is not None]
+    if values:
+        parts.append("## Values without a verdict")
+        parts += [_values_section(one) for one in values]
     parts.append(
         "This page is written by `unshortcut reproduce --evidence FOLDER --out evidence.md`; with "
         "`--out evidence.html` it has interactive plots."
@@ -38,7 +44,7 @@ def markdown_page(evidence: Sequence[Evidence], pictures: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def html_page(evidence: Sequence[Evidence]) -> str:
+def html_page(evidence: Sequence[Evidence], values: Sequence[Values] = ()) -> str:
     """The page as one HTML file that fetches nothing, with a plot for each result."""
     from markupsafe import Markup
 
@@ -50,10 +56,12 @@ def html_page(evidence: Sequence[Evidence]) -> str:
     def rendered(exhibits: Iterable[Exhibit]) -> Markup:
         return Markup(template.render(exhibits=list(exhibits), colors={}))  # escaped there
 
+    def columns(titles: Iterable[str]) -> list[Column]:
+        return [Column(title[0].upper() + title[1:]) for title in titles]
+
     titles = [title for title in _HEADER if title != "plot"]
-    columns = [Column(title[0].upper() + title[1:]) for title in titles]
     rows = [_plain_cells(one) for one in evidence]
-    effects = [Column(title[0].upper() + title[1:]) for title in _EFFECTS]
+    effects = columns(_EFFECTS)
     sections = []
     for one in evidence:
         exhibits: list[Exhibit] = []
@@ -62,12 +70,18 @@ def html_page(evidence: Sequence[Evidence]) -> str:
             exhibits.append(Plot("Primary effect by seed", evidence_figure(one), caption, 260))
             exhibits.append(Table("All effects", effects, list(_effect_rows(one)), folded=True))
         sections.append((one, rendered(exhibits)))
+    tables = []
+    for shown in values:
+        header = columns(_value_titles(shown))
+        table = Table("Means, and the value of each seed", header, list(_value_rows(shown)))
+        tables.append((shown, rendered([table])))
     return render_page(
         "evidence.html.j2",
         plots=True,
         title=_TITLE,
-        table=rendered([Table("All claims", columns, rows)]),
+        table=rendered([Table("All claims", columns(titles), rows)]),
         sections=sections,
+        values=tables,
         words=WORDS,
         limits=LIMITS,
     )
@@ -116,6 +130,32 @@ def _section(one: Evidence, pictures: str) -> str:
         f"`{one.record['command']}`",
     ]
     return "\n\n".join(paragraphs)
+
+
+def _values_section(one: Values) -> str:
+    paragraphs = [
+        f"### {one.claim.name}",
+        f"{one.claim.summary[0].upper()}{one.claim.summary[1:]} ({one.claim.where}). Means in "
+        "percent, and the value of each seed.",
+        _table(_value_titles(one), _value_rows(one)),
+        *one.record["notes"],
+        f"`{one.record['command']}`",
+    ]
+    return "\n\n".join(paragraphs)
+
+
+def _value_titles(one: Values) -> list[str]:
+    return ["variant", *(column.title for column in one.columns)]
+
+
+def _value_rows(one: Values) -> Iterator[list[str]]:
+    for label, seeds in one.variants.items():
+        cells = []
+        for column in one.columns:
+            found = [seed[column.measure] for seed in seeds]
+            each = ", ".join(f"{value:.{column.digits}f}" for value in found)
+            cells.append(f"{fmean(found):.{column.digits}f} ({each})")
+        yield [label, *cells]
 
 
 def _effect_rows(one: Evidence) -> Iterator[list[str]]:
