@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -13,12 +14,14 @@ from torch.nn import functional as F
 
 from tests.methods.plain_parts import PlainDenseCL
 from tests.methods.small_runs import assert_resumes_exactly, small_run
-from tests.small import NormedEncoder, PlainEncoder, random_views
+from tests.small import TINY, NormedEncoder, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.densecl import DenseCL, DenseCLSettings
 from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.models.batchnorm import SplitBatchNorm
+from unshortcut.models.checkpointing import checkpoint_gradients
+from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.negatives.alpha import AlphaSchedule
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.mixed_queue import MixedQueueSettings
@@ -26,9 +29,7 @@ from unshortcut.negatives.patch import PatchSettings
 from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.regular import RegularSettings
 from unshortcut.negatives.texture import TextureSettings
-from unshortcut.recipes.load import load_recipe
 from unshortcut.training.acceleration import compile_encoders
-from unshortcut.training.pretraining import build_method
 
 IMAGES, TEMPERATURE = 8, 0.2
 PLAIN = PlainDenseCL(
@@ -302,37 +303,67 @@ def test_a_run_with_diffusion_and_patches_resumes_exactly(tmp_path: Path) -> Non
     assert_resumes_exactly("densecl-anisotropic-shapes", tmp_path, sets)
 
 
-@pytest.mark.parametrize("checkpointed", [False, True])
-def test_compiled_and_checkpointed_steps_are_the_same(
-    checkpointed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a backend that traces the networks but needs no compiler."""
-    sets = ["encoder.options={layers: [1, 1, 1, 1], channels: [8, 8, 8, 8]}", "method.hidden=8"]
-    recipe = load_recipe("densecl-shapes", sets)
-    plain, other = build_method(recipe), build_method(recipe)
-    graphs = []
-    if checkpointed:
-        from unshortcut.models.checkpointing import checkpoint_gradients
-
-        checkpoint_gradients(other.encoder)
-    else:
-        original = torch.compile
-        backend = lambda graph, inputs: graphs.append(graph) or graph.forward  # noqa: E731
-        monkeypatch.setattr(torch, "compile", lambda f, **_: original(f, backend=backend))
-        compile_encoders(other)
-    assert list(plain.state_dict()) == list(other.state_dict())
+def step_twice(method: DenseCL, size: int) -> list[Tensor]:
+    """Losses and gradients of two steps without an optimizer."""
+    losses = []
     for step in range(2):
-        views = random_views(("query", "key"), IMAGES, seed=step, size=48)
-        losses = []
-        for method in (plain, other):
-            method.batches_seen.fill_(step)
-            loss = method.loss(Batch({name: view.float() for name, view in views.items()})).loss
-            method.backward(loss)
-            method.on_after_backward()
-            losses.append(loss.detach())
-        assert torch.equal(*losses)
+        views = random_views(("query", "key"), IMAGES, seed=step, size=size)
+        dtype = next(method.parameters()).dtype
+        loss = method.loss(Batch({name: view.to(dtype) for name, view in views.items()})).loss
+        method.backward(loss)
+        method.on_after_backward()
+        losses.append(loss.detach())
+    return [*losses, *(one.grad for one in method.parameters() if one.grad is not None)]
+
+
+def assert_same_to_the_bit(plain: DenseCL, other: DenseCL, size: int) -> None:
+    assert list(plain.state_dict()) == list(other.state_dict())
+    for ours, theirs in zip(step_twice(plain, size), step_twice(other, size), strict=True):
+        assert torch.equal(ours, theirs)
     for name, value in plain.state_dict().items():
         assert torch.equal(other.state_dict()[name], value), name
-    for ours, theirs in zip(plain.parameters(), other.parameters(), strict=True):
-        assert ours.grad is None or torch.equal(ours.grad, theirs.grad)
-    assert checkpointed or len(graphs) >= 2, "the query network and the key network"
+
+
+def test_steps_with_gradient_checkpointing_are_the_same() -> None:
+    plain, other = (DenseCLSettings(hidden=8, dim=5).build(create_encoder(TINY, 0)) for _ in "12")
+    other.load_state_dict(plain.state_dict())
+    checkpoint_gradients(other.encoder)
+    calls: list[int] = []
+    other.encoder.model.layer3[0].register_forward_pre_hook(lambda *_: calls.append(1))
+    assert_same_to_the_bit(plain, other, size=48)
+    assert len(calls) == 4, "forward, and again in the backward pass"
+
+
+def test_the_networks_that_a_step_calls_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a backend that traces the networks but needs no compiler."""
+    plain, other = build(), build()
+    graphs = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    original = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda f, **_: original(f, backend=backend))
+    compile_encoders(other)
+    assert_same_to_the_bit(plain, other, size=4)
+    # Both networks in one graph each, with the encoder's two convolutions and the dense head's.
+    convolutions = [sum("conv" in str(node.target) for node in g.graph.nodes) for g in graphs]
+    assert convolutions == [4, 4]
+
+
+def test_the_patch_tokens_of_a_vit_are_its_cells() -> None:
+    options = {"img_size": 24, "patch_size": 8, "embed_dim": 24, "depth": 1, "num_heads": 2}
+    vit = create_encoder(EncoderSettings(name="vit_tiny_patch16_224", options=options), 0)
+    method = DenseCLSettings(hidden=8, dim=5).build(vit)
+    images = random_views(("query", "key"), IMAGES, seed=0, size=24)
+    views = {name: view.float() for name, view in images.items()}
+    embedded = method.query_network(views["query"])
+    assert embedded.cells.shape == (IMAGES, 9, 5)
+    tokens = vit.feature_maps(views["query"])  # after the class token
+    torch.testing.assert_close(embedded.features, tokens[:, 1:])
+    torch.testing.assert_close(
+        F.normalize(embedded.image, dim=1), F.normalize(method.head.image(tokens[:, 0]), dim=1)
+    )
+    method.loss(Batch(views)).loss.backward()
+    assert all(bool(one.grad.abs().sum() > 0) for one in method.head.parameters())

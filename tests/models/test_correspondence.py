@@ -17,8 +17,7 @@ def test_it_equals_a_search_over_every_pair_of_cells_of_an_image() -> None:
     generator = torch.Generator().manual_seed(0)
     queries = torch.randn(3, 6, 4, dtype=torch.float64, generator=generator)
     keys = torch.randn(3, 5, 4, dtype=torch.float64, generator=generator)
-    found = most_similar_cells(queries.requires_grad_(), keys)
-    assert not found.requires_grad
+    found = most_similar_cells(queries, keys)
     for image in range(3):
         for cell in range(6):
             cosines = [
