@@ -1,4 +1,4 @@
-"""Training steps of MoCo-v2 and SimCLR compared with lightly, and the overhead of other methods.
+"""Steps of MoCo-v2, SimCLR and DenseCL compared with lightly, and the overhead of other methods.
 
 A step includes everything from views to updated weights: both branches, momentum encoder, loss,
 backward pass, queue and SGD. Both sides use timm's ResNet-18, the same widths, temperature, queue
@@ -10,6 +10,10 @@ channels-last, and converting the views is timed; lightly's examples keep torch'
 default we split batch norm into groups, because shuffling alone has no effect on one device;
 `step_vs_lightly_moco_split` compares this default with the same step of lightly. In SimCLR, our
 batch statistics are over both views, as in the official code, and lightly's over each view.
+
+`step_densecl_vs_lightly` compares DenseCL on maps of 4 × 4 cells, from 32 views of 128 px, with
+batch norm over the whole batch. The dense queue of lightly receives the key of every cell, ours the
+mean of an image's cells, as in the official code; the size of both queues is the same.
 
 `patch_negative_overhead` is the time of a step with patch negatives divided by that of a step
 without them plus one forward pass of the key encoder; 1.0 means no overhead. The loader creates the
@@ -30,9 +34,10 @@ import timm
 import torch
 
 from benchmarks.common import Paired, alternate, json_target, read_photos, report
-from benchmarks.step_lightly import Step, Views, lightly_moco, lightly_simclr
+from benchmarks.step_lightly import Step, Views, lightly_densecl, lightly_moco, lightly_simclr
 from unshortcut.data.decode import EncodedImage
 from unshortcut.memory import keep_freed_memory
+from unshortcut.methods.densecl import DenseCLSettings
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.method import Method
 from unshortcut.methods.moco import MoCoSettings
@@ -47,6 +52,8 @@ from unshortcut.views.plan import ViewPlan
 ROUNDS = 7
 BATCH = 64
 PIXELS = 64
+DENSE_BATCH = 32
+DENSE_PIXELS = 128
 ENCODER = "resnet18"
 QUEUE = QueueSettings(4096)
 WHOLE = MoCoSettings(negatives=(QUEUE,), batch_norm_groups=1)
@@ -57,6 +64,7 @@ LOOC = LooCSettings(
     negatives=(QUEUE, OtherKeysSettings()),
 )
 SIMCLR = SimCLRSettings()
+DENSECL = DenseCLSettings(negatives=(QUEUE,), dense_negatives=(QUEUE,), batch_norm_groups=1)
 
 
 def main() -> None:
@@ -82,6 +90,7 @@ def main() -> None:
             "step_vs_lightly_moco": moco.ratio,
             "step_vs_lightly_moco_split": split.ratio,
             "step_vs_lightly_simclr": simclr.ratio,
+            "step_densecl_vs_lightly": dense().ratio,
             "patch_negative_overhead": patch_negatives(views).ratio,
             "patch_view_overhead": patch_views(photos).ratio,
             "looc_overhead": leave_one_out(views).ratio,
@@ -96,8 +105,8 @@ def our_encoder() -> Encoder:
     return Encoder(EncoderSettings(name=ENCODER))
 
 
-def their_encoder() -> torch.nn.Module:
-    encoder: torch.nn.Module = timm.create_model(ENCODER, num_classes=0)
+def their_encoder(**options: object) -> torch.nn.Module:
+    encoder: torch.nn.Module = timm.create_model(ENCODER, num_classes=0, **options)
     return encoder
 
 
@@ -113,6 +122,14 @@ def our_step(method: Method, views: Views) -> Step:
         optimizer.step()
 
     return step
+
+
+def dense() -> Paired:
+    """Compare a step of DenseCL with the same step built from lightly's modules."""
+    shape = (DENSE_BATCH, 3, DENSE_PIXELS, DENSE_PIXELS)
+    views = {name: torch.randn(shape) for name in ("query", "key")}
+    theirs = lightly_densecl(their_encoder(global_pool=""), DENSECL, QUEUE.size, views)
+    return alternate(our_step(DENSECL.build(our_encoder()), views), theirs, 1, ROUNDS)
 
 
 def patch_negatives(views: Views) -> Paired:

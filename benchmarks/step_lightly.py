@@ -3,17 +3,24 @@
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 
+import torch
 from lightly.loss import NTXentLoss
-from lightly.models.modules import MoCoProjectionHead, SimCLRProjectionHead
+from lightly.models.modules import (
+    DenseCLProjectionHead,
+    MoCoProjectionHead,
+    SimCLRProjectionHead,
+)
 from lightly.models.utils import (
     batch_shuffle,
     batch_unshuffle,
     deactivate_requires_grad,
+    select_most_similar,
     update_momentum,
 )
 from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
+from unshortcut.methods.densecl import DenseCLSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.optimization import OptimizerSettings
 from unshortcut.methods.simclr import SimCLRSettings
@@ -39,6 +46,47 @@ def lightly_moco(encoder: nn.Module, settings: MoCoSettings, queue: int, views: 
         shuffled, shuffle = batch_shuffle(views["key"])
         key = batch_unshuffle(key_head(key_encoder(shuffled)).detach(), shuffle)
         criterion(query, key).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def lightly_densecl(
+    encoder: nn.Module, settings: DenseCLSettings, queue: int, views: Views
+) -> Step:
+    """DenseCL with an encoder from images to maps (N, 512, h, w); widths and queue sizes are ours.
+
+    Unlike lightly's example, it encodes keys with the momentum networks, and shuffles them.
+    """
+    pool = nn.AdaptiveAvgPool2d((1, 1))
+    heads = [DenseCLProjectionHead(512, settings.hidden, settings.dim) for _ in range(2)]
+    networks = nn.ModuleList([encoder, *heads])
+    key_networks = deepcopy(networks)
+    deactivate_requires_grad(key_networks)
+    bank, temperature = (queue, settings.dim), settings.loss.temperature
+    of_images, of_cells = (NTXentLoss(temperature, memory_bank_size=bank) for _ in range(2))
+    weight = settings.dense_weight
+    optimizer = _sgd(networks)
+
+    def embed(parts: nn.ModuleList, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Features of cells (N, S, 512), embeddings of images (N, D) and of cells (N, S, D)."""
+        backbone, image_head, cell_head = parts
+        maps = backbone(images)
+        image = image_head(pool(maps).flatten(start_dim=1))
+        features = maps.flatten(start_dim=2).permute(0, 2, 1)
+        return features, image, cell_head(features)
+
+    def step(_: int) -> None:
+        update_momentum(networks, key_networks, m=settings.momentum)
+        features, image, cells = embed(networks, views["query"])
+        with torch.no_grad():
+            shuffled, shuffle = batch_shuffle(views["key"])
+            keys = [batch_unshuffle(part, shuffle) for part in embed(key_networks, shuffled)]
+        key_features, key_image, key_cells = keys
+        matched = select_most_similar(features, key_features, key_cells)
+        dense = of_cells(cells.flatten(end_dim=1), matched.flatten(end_dim=1))
+        ((1 - weight) * of_images(image, key_image) + weight * dense).backward()
         optimizer.step()
         optimizer.zero_grad()
 

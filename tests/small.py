@@ -40,6 +40,18 @@ class PlainEncoder(Encoder):
         )
 
 
+class WithMaps(nn.Sequential):
+    """Layers of which the first three make a feature map, with timm's names for the two parts."""
+
+    def forward_features(self, images: Tensor) -> Tensor:
+        maps: Tensor = self[:3](images)
+        return maps
+
+    def forward_head(self, maps: Tensor) -> Tensor:
+        features: Tensor = self[3:](maps)
+        return features
+
+
 class NormedEncoder(Encoder):
     """A convolution with batch norm, for images of any size."""
 
@@ -47,7 +59,7 @@ class NormedEncoder(Encoder):
         nn.Module.__init__(self)
         self.settings = EncoderSettings()
         self.dim = 6
-        self.model = nn.Sequential(
+        self.model = WithMaps(
             nn.Conv2d(3, 6, 3, padding=1),
             nn.BatchNorm2d(6),
             nn.Tanh(),

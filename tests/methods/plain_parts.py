@@ -3,8 +3,9 @@
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tests.small import PlainEncoder
+from tests.small import PlainEncoder, WithMaps
 from unshortcut.methods.cmc import CMC, CMCSettings
+from unshortcut.methods.densecl import DenseCL, DenseCLSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
 from unshortcut.methods.method import TrainingContext
 from unshortcut.models.color_split import ColorSplit
@@ -37,6 +38,23 @@ class PlainPieceEncoder(PlainEncoder):
         return super().forward(F.adaptive_avg_pool2d(images, 4))
 
 
+class PlainMapEncoder(Encoder):
+    """Maps of 7 channels and 2 × 2 cells of images of 4 × 4, and 6 pooled features."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.settings = EncoderSettings()
+        self.dim = 6
+        self.model = WithMaps(
+            nn.Conv2d(3, 9, 2, stride=2),
+            nn.Tanh(),
+            nn.Conv2d(9, 7, 1),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(7, self.dim),
+        )
+
+
 @settings
 class PlainCMC(CMCSettings):
     """CMC that brings its encoder along, whatever it is given."""
@@ -51,3 +69,11 @@ class PlainInfoMin(InfoMinSettings):
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> InfoMin:
         return InfoMin(PlainPieceEncoder(), self, training)
+
+
+@settings
+class PlainDenseCL(DenseCLSettings):
+    """DenseCL that brings its encoder along, whatever it is given."""
+
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> DenseCL:
+        return DenseCL(PlainMapEncoder(), self, training)

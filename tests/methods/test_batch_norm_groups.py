@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from tests.ranks import on_ranks
 from tests.small import NormedEncoder, random_views
 from tests.two_ranks import LR, STEPS, run_steps
+from unshortcut.methods.densecl import DenseCLSettings
 from unshortcut.methods.infomin import InfoMinSettings
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.method import MethodSettings
@@ -124,6 +125,14 @@ def test_one_group_is_one_on_each_device() -> None:
         InfoMinSettings(
             hidden=8, dim=5, head_batch_norm=True, negatives=MOCO.negatives, batch_norm_groups=GPUS
         ),
+        DenseCLSettings(
+            hidden=8,
+            dim=5,
+            head_batch_norm=True,
+            negatives=(QueueSettings(24), PatchSettings()),
+            dense_negatives=(QueueSettings(24), PatchSettings()),
+            batch_norm_groups=GPUS,
+        ),
         LooCSettings(
             hidden=8,
             dim=5,
@@ -132,7 +141,7 @@ def test_one_group_is_one_on_each_device() -> None:
             batch_norm_groups=GPUS,
         ),
     ],
-    ids=["moco, patch", "infomin", "looc"],
+    ids=["moco, patch", "infomin", "densecl", "looc"],
 )
 def test_two_ranks_share_the_groups_of_every_method(settings: MethodSettings) -> None:
     alone = run_steps(0, 1, settings, BATCH, NormedEncoder)

@@ -44,7 +44,8 @@ def test_a_step_in_half_precision_is_close_to_one_in_single_precision(case: str)
     found.backward()
     half.on_after_backward()
 
-    assert torch.float16 in dtypes or case == "cmc"  # whose two networks are called one by one
+    # CMC and DenseCL call parts of their encoders.
+    assert torch.float16 in dtypes or case.startswith(("cmc", "densecl"))
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, expected, rtol=0, atol=0.02)
     for (name, ours), theirs in zip(half.named_parameters(), exact.parameters(), strict=True):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.methods.plain_parts import PlainCMC, PlainInfoMin
+from tests.methods.plain_parts import PlainCMC, PlainDenseCL, PlainInfoMin
 from tests.two_ranks import assert_two_ranks_equal_one
 from unshortcut.losses.debiased import Debiased
 from unshortcut.losses.hard import Hard
@@ -99,6 +99,24 @@ CASES = {
         negatives=(PatchSettings(), RegularSettings(alpha=0.5)),
     ),
     "cmc": PlainCMC(dim=5, bank_negatives=7),
+    "densecl": PlainDenseCL(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        negatives=(QueueSettings(13),),
+        dense_negatives=(QueueSettings(11),),
+    ),
+    "densecl, patch and texture": PlainDenseCL(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        negatives=(BatchSettings(), RegularSettings(), PatchSettings(count=2)),
+        dense_negatives=(
+            QueueSettings(11),
+            PatchSettings(alpha=1.5, count=2),
+            TextureSettings(placement="outside"),
+        ),
+    ),
     "infomin": PlainInfoMin(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),)),
     "looc": LooCSettings(
         hidden=8,

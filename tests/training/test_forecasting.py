@@ -108,6 +108,7 @@ def test_the_state_of_an_optimizer_is_counted_as_it_is(name: str) -> None:
     [
         ("cmc-shapes", ["memory bank", "memory bank"]),
         ("looc-color-rotation-shapes", ["queue"] * 3),
+        ("densecl-shapes", ["queue"] * 2),
         ("byol-shapes", []),
     ],
 )

@@ -4,6 +4,8 @@ from .cmc import CMC as CMC
 from .cmc import CMCSettings as CMCSettings
 from .contrastive import ContrastiveMethod as ContrastiveMethod
 from .contrastive import ContrastiveSettings as ContrastiveSettings
+from .densecl import DenseCL as DenseCL
+from .densecl import DenseCLSettings as DenseCLSettings
 from .infomin import InfoMin as InfoMin
 from .infomin import InfoMinSettings as InfoMinSettings
 from .insdis import InsDis as InsDis

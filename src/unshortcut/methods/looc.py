@@ -7,7 +7,6 @@ ordinary key; in space i it is the key that shares parameters, and the image's o
 negatives. LooC++ is the same with `encoder.branches`: each head has its own last encoder stage.
 """
 
-from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import ClassVar, Literal
 
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
+from unshortcut.methods.encoded import EncodedViews
 from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
 from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.models.encoder import Encoder
@@ -158,7 +158,7 @@ class LooC(MoCo):
         queries = self.embed_spaces(batch.views["query"])  # (N, S, D)
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
-        encoded = _Encoded(self, batch.views)
+        encoded = EncodedViews(self.encode_keys, batch.views)
 
         losses, positives = [], []
         for index, space in enumerate(self.spaces):
@@ -172,7 +172,7 @@ class LooC(MoCo):
         return StepOutput(torch.stack(losses).mean(), _joined(queries.detach()), metrics)
 
     def _space_step(
-        self, index: int, space: str, queries: Tensor, encoded: "_Encoded", batch: Batch
+        self, index: int, space: str, queries: Tensor, encoded: EncodedViews[Tensor], batch: Batch
     ) -> ContrastStep:
         """The queries (N, D) of a space with their positives and other keys."""
         own = self.settings.key_of(space)
@@ -191,25 +191,6 @@ class LooC(MoCo):
             equal = torch.stack(columns, dim=1).to(queries.device)
         embeddings = torch.stack([encoded[key][:, index] for key in others], dim=1)
         return replace(step, other_keys=embeddings, equal_params=equal)
-
-
-class _Encoded:
-    """Embeddings (N, S, D) of views by the key encoder; each view is encoded only once."""
-
-    def __init__(self, method: LooC, views: Mapping[str, Tensor]) -> None:
-        self._method = method
-        self._views = views
-        self._known: dict[int, tuple[Tensor, Tensor]] = {}
-
-    def __getitem__(self, view: str) -> Tensor:
-        return self.of(self._views[view])
-
-    def of(self, images: Tensor) -> Tensor:
-        """Embeddings of the images (N, 3, H, W) of a view, which is recognized by its tensor."""
-        if id(images) not in self._known:
-            # Keeps the images as well, because an id is unique only while the tensor exists.
-            self._known[id(images)] = images, self._method.encode_keys(images)
-        return self._known[id(images)][1]
 
 
 def _joined(embeddings: Tensor) -> Tensor:

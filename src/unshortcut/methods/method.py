@@ -148,6 +148,11 @@ class Method(LightningModule, ABC):
         """The classifier on the encoder's features, for a method that trains one to be exported."""
         return None
 
+    @property
+    def joint_networks(self) -> tuple[nn.Module, ...]:
+        """Networks of a step that call more of an encoder than its forward pass."""
+        return ()
+
     def after_backward(self) -> None:
         """Called after the backward pass of the last `loss`."""
         return

@@ -8,6 +8,8 @@ from .checkpointing import checkpoint_gradients as checkpoint_gradients
 from .checkpointing import recomputation as recomputation
 from .classifier import EncoderWithClassifier as EncoderWithClassifier
 from .color_split import ColorSplit as ColorSplit
+from .correspondence import most_similar_cells as most_similar_cells
+from .dense_heads import DenseHead as DenseHead
 from .embedding import embed as embed
 from .encoder import Encoder as Encoder
 from .encoder import EncoderSettings as EncoderSettings

@@ -75,6 +75,15 @@ class Encoder(nn.Module):
         if isinstance(self.model, ColorSplit):
             self.model.set_normalization(mean, std)
 
+    def features_and_maps(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Features (N, dim) and, as in `feature_maps`, those before pooling, in one forward pass.
+
+        For encoders that are timm models as timm builds them (`EncoderSettings.plain`).
+        """
+        maps = self.feature_maps(images)
+        features: Tensor = self.model.forward_head(maps)  # type: ignore[operator]
+        return features, maps
+
     def feature_maps(self, images: Tensor) -> Tensor:
         """Features before pooling: (N, C, h, w), or (N, tokens, C) for a ViT."""
         images = images.contiguous(memory_format=self.memory_format)

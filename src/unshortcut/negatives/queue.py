@@ -22,7 +22,10 @@ class QueueSettings(NegativeSettings):
 
 
 class QueueNegatives(NegativeSource):
-    """Compares each query with all keys in the queue, and then enqueues the keys of all ranks."""
+    """Compares each query with all keys in the queue, and then enqueues the keys of all ranks.
+
+    Keys are the positives, unless the step says what to enqueue.
+    """
 
     def __init__(self, queue: Queue) -> None:
         super().__init__()
@@ -30,9 +33,12 @@ class QueueNegatives(NegativeSource):
         self._pending: Tensor | None = None
 
     def similarities(self, step: ContrastStep) -> Tensor:
-        # Ordered by image, so that the order in the queue does not depend on the number of ranks.
-        blocks = step.positives.detach().unflatten(0, (step.copies, -1))
-        self._pending = blocks.transpose(0, 1).flatten(0, 1)
+        if step.enqueued is not None:
+            self._pending = step.enqueued.detach()
+        else:
+            # Ordered by image, so that the order does not depend on the number of ranks.
+            blocks = step.positives.detach().unflatten(0, (step.copies, -1))
+            self._pending = blocks.transpose(0, 1).flatten(0, 1)
         return step.queries @ self.queue.rows.T
 
     def after_backward(self) -> None:

@@ -39,6 +39,8 @@ class ContrastStep:
     """(M, J, D), unit rows: the other keys of each query's image, for methods with spaces."""
     equal_params: Tensor | None = None
     """(M, J) bool: which of them have by chance the parameters that the positive shares."""
+    enqueued: Tensor | None = None
+    """(N, D), unit rows: what queues store, for methods that do not store the positives."""
 
     @property
     def copies(self) -> int:

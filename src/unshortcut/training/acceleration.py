@@ -106,12 +106,14 @@ def check_compiler(device: str) -> None:
 
 
 def compile_encoders(method: Method) -> None:
-    """Compile the networks of all encoders of a method, when they are first called.
+    """Compile the networks of all encoders of a method, and those around them (`joint_networks`).
+
+    They are compiled when they are first called.
 
     `nn.Module.compile` works in place: names in the state dict stay the same, and a copy of a
     compiled module is a plain one.
     """
-    for network in encoder_networks(method):
+    for network in (*encoder_networks(method), *method.joint_networks):
         network.compile()
 
 
