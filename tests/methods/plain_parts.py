@@ -6,6 +6,7 @@ from torch.nn import functional as F
 from tests.small import PlainEncoder
 from unshortcut.methods.cmc import CMC, CMCSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
+from unshortcut.methods.jigsaw import Jigsaw, JigsawSettings
 from unshortcut.methods.method import TrainingContext
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, EncoderSettings
@@ -51,3 +52,11 @@ class PlainInfoMin(InfoMinSettings):
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> InfoMin:
         return InfoMin(PlainPieceEncoder(), self, training)
+
+
+@settings
+class PlainJigsaw(JigsawSettings):
+    """Jigsaw that brings its encoder along, whatever it is given."""
+
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> Jigsaw:
+        return Jigsaw(PlainPieceEncoder(), self, training)

@@ -121,8 +121,9 @@ class Jigsaw(Method):
         label = self.sample_labels(len(batch.views["tiles"]))  # (N,)
         logits = self.head(features, self.permutations[label])  # (N, P)
         metrics = {"pretext_accuracy": (logits.argmax(dim=1) == label).float().mean()}
-        images = features.detach().unflatten(0, (-1, self.settings.tiles)).mean(dim=1)
-        return StepOutput(F.cross_entropy(logits, label), F.normalize(images, dim=1), metrics)
+        tiles_per_image = self.settings.tiles
+        middle = features.detach()[tiles_per_image // 2 :: tiles_per_image]  # one tile per image
+        return StepOutput(F.cross_entropy(logits, label), F.normalize(middle, dim=1), metrics)
 
     def sample_labels(self, count: int) -> Tensor:
         """(count,): the permutation of each puzzle of this rank, by its index."""
