@@ -31,8 +31,7 @@ class ColorShift(Augmentation):
 
     def sample(self, rng: Rng, height: int, width: int) -> list[int]:
         low, high = self.levels
-        shifts: list[int] = rng.integers(low, high + 1, 3).tolist()
-        return shifts
+        return [low + int(position * (high - low + 1)) for position in rng.random(3).tolist()]
 
     def apply(self, image: ImageArray, params: list[int] | None) -> ImageArray:
         if params is None:

@@ -97,6 +97,7 @@ class JigsawSettings(MethodSettings):
 class Jigsaw(Method):
     """One encoder for all tiles, and a head that names the permutation."""
 
+    can_collapse = False
     permutations: Tensor
 
     def __init__(
