@@ -22,6 +22,7 @@ from unshortcut.data.decode import EncodedImage
 from unshortcut.discovery import find
 from unshortcut.errors import UsageError
 from unshortcut.imaging.color import ColorStep
+from unshortcut.imaging.geometry import resize_box
 from unshortcut.randomness import generator
 
 SAMPLES = 1500
@@ -204,6 +205,14 @@ def test_random_crop_is_drawn_and_cut_as_torchvisions() -> None:
     out = crop.apply(small, crop.sample(rng, 5, 7))
     assert out.shape == (32, 32, 3)
     assert (out == 9).sum() == small.size
+
+
+def test_an_image_of_the_size_that_is_asked_for_is_not_resized() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (40, 56, 3), dtype=np.uint8)
+    resize = make_augmentation("resize", {"size": 40})
+    same = resize.apply(image, resize.sample(generator(0), 40, 56))
+    assert same is image
+    assert np.array_equal(image, resize_box(image, (0, 0, 40, 56), 40, 56))
 
 
 @pytest.mark.parametrize(

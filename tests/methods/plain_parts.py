@@ -7,6 +7,7 @@ from tests.small import PlainEncoder, WithMaps
 from unshortcut.methods.cmc import CMC, CMCSettings
 from unshortcut.methods.densecl import DenseCL, DenseCLSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
+from unshortcut.methods.jigsaw import Jigsaw, JigsawSettings
 from unshortcut.methods.method import TrainingContext
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, EncoderSettings
@@ -77,3 +78,11 @@ class PlainDenseCL(DenseCLSettings):
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> DenseCL:
         return DenseCL(PlainMapEncoder(), self, training)
+
+
+@settings
+class PlainJigsaw(JigsawSettings):
+    """Jigsaw that brings its encoder along, whatever it is given."""
+
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> Jigsaw:
+        return Jigsaw(PlainPieceEncoder(), self, training)

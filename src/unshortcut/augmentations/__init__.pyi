@@ -6,6 +6,7 @@ from .bilateral_filter import BilateralFilter as BilateralFilter
 from .cartoon import Cartoon as Cartoon
 from .center_crop import CenterCrop as CenterCrop
 from .color_jitter import ColorJitter as ColorJitter
+from .color_shift import ColorShift as ColorShift
 from .first_of import FirstOf as FirstOf
 from .from_copy import FromCopy as FromCopy
 from .gaussian_blur import GaussianBlur as GaussianBlur

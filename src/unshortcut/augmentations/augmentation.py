@@ -117,6 +117,12 @@ class Pipeline:
             sampled.append(params)
         return sampled
 
+    def output_size(self, sampled: Sequence[Any], height: int, width: int) -> tuple[int, int]:
+        """Height and width of the result for an image of height × width."""
+        for augmentation, params in zip(self.augmentations, sampled, strict=True):
+            height, width = augmentation.output_size(params, height, width)
+        return height, width
+
     def indices(self, name: str) -> list[int]:
         """Indices of the augmentations with a name."""
         return [index for index, one in enumerate(self.augmentations) if one.name == name]

@@ -36,6 +36,8 @@ class Resize(Augmentation):
         return Sizes(self.size * height // width, self.size, height, width)
 
     def apply(self, image: ImageArray, params: Sizes) -> ImageArray:
+        if image.shape[:2] == (params.height, params.width) == (*params[2:],):
+            return image  # resizing would give the same pixels
         whole = (0.0, 0.0, params.full_height, params.full_width)
         box = box_in_smaller(whole, params.full_height, params.full_width, image)
         return resize_box(image, box, params.height, params.width)

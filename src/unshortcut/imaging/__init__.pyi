@@ -21,6 +21,7 @@ from .geometry import resize_box as resize_box
 from .geometry import rotate90 as rotate90
 from .lab import rgb_to_lab as rgb_to_lab
 from .patterns import random_pattern as random_pattern
+from .permutations import choose_permutations as choose_permutations
 from .shuffle import shuffle_patches as shuffle_patches
 from .synthesis import example_patches as example_patches
 from .synthesis import synthesize_texture as synthesize_texture

@@ -10,6 +10,8 @@ from .infomin import InfoMin as InfoMin
 from .infomin import InfoMinSettings as InfoMinSettings
 from .insdis import InsDis as InsDis
 from .insdis import InsDisSettings as InsDisSettings
+from .jigsaw import Jigsaw as Jigsaw
+from .jigsaw import JigsawSettings as JigsawSettings
 from .looc import LooC as LooC
 from .looc import LooCSettings as LooCSettings
 from .method import Batch as Batch

@@ -112,6 +112,8 @@ class Method(LightningModule, ABC):
     Randomness in the model is keyed by (seed, batch, rank), so that a resumed run repeats it.
     """
 
+    can_collapse: ClassVar[bool] = True
+    """Whether embeddings that are all alike could solve the task, of which the log then warns."""
     batches_seen: Tensor
     pixel_scale: Tensor
     pixel_shift: Tensor

@@ -1,3 +1,4 @@
+from .alexnet import AlexNet as AlexNet
 from .bank import MemoryBank as MemoryBank
 from .batchnorm import SplitBatchNorm as SplitBatchNorm
 from .branches import Branched as Branched
@@ -16,6 +17,7 @@ from .encoder import EncoderSettings as EncoderSettings
 from .encoder import create_encoder as create_encoder
 from .heads import JigsawHead as JigsawHead
 from .heads import MLPHead as MLPHead
+from .heads import PuzzleHead as PuzzleHead
 from .heads import SpaceHeads as SpaceHeads
 from .load import load_model as load_model
 from .loaded import LoadedModel as LoadedModel

@@ -8,6 +8,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+import unshortcut.models.alexnet  # noqa: F401 (registers its model with timm)
 from unshortcut.errors import UsageError, unknown
 from unshortcut.models.branches import Branched
 from unshortcut.models.color_split import ColorSplit

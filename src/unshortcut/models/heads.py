@@ -143,6 +143,43 @@ class JigsawHead(nn.Module):
         return embeddings
 
 
+class PuzzleHead(nn.Module):
+    """Names the order of the tiles of a puzzle, from the features of each (Noroozi and Favaro).
+
+    Each tile goes through a layer of its own width, then all of them, in the order in which they
+    are shown, through a hidden layer and a classifier of P orders.
+    """
+
+    def __init__(
+        self,
+        width_in: int,
+        width_tile: int,
+        width_hidden: int,
+        orders: int,
+        *,
+        tiles: int,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.tiles = tiles
+        self.tile = nn.Sequential(nn.Linear(width_in, width_tile), nn.ReLU(), nn.Dropout(dropout))
+        self.joined = nn.Sequential(
+            nn.Linear(tiles * width_tile, width_hidden),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(width_hidden, orders),
+        )
+
+    def forward(self, features: Tensor, shown: Tensor) -> Tensor:
+        """Features (N·tiles, in) of tiles in their places to logits (N, P).
+
+        shown: (N, tiles), the tile that is shown in each place.
+        """
+        each = self.tile(features).unflatten(0, (-1, self.tiles))  # (N, tiles, width)
+        logits: Tensor = self.joined(torch.take_along_dim(each, shown[:, :, None], 1).flatten(1))
+        return logits
+
+
 def cut(images: Tensor, grid: int) -> Tensor:
     """Cut images (N, C, H, W) into pieces (N·grid², C, H // grid, W // grid), row by row."""
     height, width = (side // grid for side in images.shape[2:])

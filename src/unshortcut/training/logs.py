@@ -81,7 +81,8 @@ class LogWriter(Callback):
             self._list_failures(trainer)
         started, images = self._since
         self._since = (started, images + len(batch["index"]) * trainer.world_size)
-        step = method_of(pl_module).last
+        method = method_of(pl_module)
+        step = method.last
         last = batch_idx + 1 == trainer.num_training_batches
         regular = after_step(trainer, batch_idx) and trainer.global_step % self.every == 0
         if not self.run_log or not (last or regular):
@@ -94,7 +95,8 @@ class LogWriter(Callback):
             **{name: float(value) for name, value in step.metrics.items()},
             "images_per_second": self._speed(),
         }
-        self._warn_of_collapse(metrics["embedding_std"], trainer.global_step)
+        if method.can_collapse:
+            self._warn_of_collapse(metrics["embedding_std"], trainer.global_step)
         self.run_log.write(trainer.global_step, metrics)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -34,9 +34,14 @@ class PlanCopies:
 def plan_copies(plan: ViewPlan) -> PlanCopies:
     """Open the copies that a plan reads. Raises `UsageError` for one that is missing."""
     pipelines = (*plan.pipelines.values(), *plan.copied_pipelines.values())
-    paths = (path for pipeline in pipelines for path in _paths(pipeline.augmentations))
-    transforms = (t for t in plan.transforms.values() if isinstance(t, Textured))
-    textures = (transform.copy for transform in transforms if transform.copy is not None)
+    transforms = plan.transforms.values()
+    augmentations = (
+        *(pipeline.augmentations for pipeline in pipelines),
+        *(transform.own_augmentations for transform in transforms),
+    )
+    paths = (path for one in augmentations for path in _paths(one))
+    textured = (t for t in transforms if isinstance(t, Textured))
+    textures = (transform.copy for transform in textured if transform.copy is not None)
     return PlanCopies(
         {path: open_copy(path) for path in paths}, {path: open_copy(path) for path in textures}
     )

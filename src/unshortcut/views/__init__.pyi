@@ -6,6 +6,7 @@ from .transform import ViewTransform as ViewTransform
 from .transforms.augmented import Augmented as Augmented
 from .transforms.jigsaw import Jigsaw as Jigsaw
 from .transforms.leave_one_out import Lacking as Lacking
+from .transforms.puzzle import Puzzle as Puzzle
 from .transforms.textured import Textured as Textured
 from .transforms.tiled import TiledImage as TiledImage
 from .transforms.tiled import TiledView as TiledView

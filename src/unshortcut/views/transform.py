@@ -60,12 +60,15 @@ class ViewContext:
             self._pixels[variant] = image.pixels(self.shrink)
         return self._pixels[variant]
 
-    def apply(self, pipeline: Pipeline, sampled: Sequence[Any]) -> ImageArray:
-        """The image after a pipeline, uint8 (h, w, 3).
+    def apply(
+        self, pipeline: Pipeline, sampled: Sequence[Any], variant: str | None = None
+    ) -> ImageArray:
+        """The image, or a variant of it, after a pipeline, uint8 (h, w, 3).
 
-        Steps that another view has begun with as well, such as the same crop, are not repeated.
+        The variant is by default the one that the parameters request. Steps that another view has
+        begun with as well, such as the same crop, are not repeated.
         """
-        variant = requested_variant(list(sampled))
+        variant = variant or requested_variant(list(sampled))
         steps = list(zip(pipeline.augmentations, sampled, strict=True))
         trace = _Trace(variant, [], [])
         for known in self._traces:
@@ -101,6 +104,11 @@ class ViewTransform(ABC):
 
     has_pipeline: ClassVar[bool] = True
     """Whether the view goes through augmentations that a recipe may override."""
+
+    @property
+    def own_augmentations(self) -> Sequence[Augmentation]:
+        """Augmentations that belong to the transform itself and not to a pipeline of the plan."""
+        return ()
 
     @abstractmethod
     def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> Any:
