@@ -22,7 +22,7 @@ from unshortcut.recipes.schema import Recipe, ResolvedPhase
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.initial_weights import load_initial
 from unshortcut.training.plan_copies import plan_copies
-from unshortcut.training.resume import HARMLESS, differences
+from unshortcut.training.resume import HARMLESS, differences, resolved_mapping
 
 _VERSION = 1  # raised when the same recipe and data would give other weights
 
@@ -34,12 +34,12 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
     data; their content counts, and that of the copies that are used with them. Of weights to start
     from, both name and content count.
     """
-    content = _content(recipe, source)
-    if recipe.phases:
-        content = [
-            [phase.continues, *_content(phase.recipe, _source(phase, source))]
-            for phase in recipe.resolved_phases()
-        ]
+    phases = [
+        # The name is that of the folder of the phase, which belongs to the stored run.
+        [one.phase.name, one.continues, *_content(one.recipe, _source(one, source))]
+        for one in recipe.resolved_phases()
+    ]
+    content = phases or _content(recipe, source)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -76,7 +76,8 @@ def without_absent(recipe: Recipe) -> Recipe:
 
 def require_same(run: RunFolder, recipe: Recipe) -> None:
     """Raise `UsageError` if the stored run was trained with another recipe than this."""
-    changed = differences(to_mapping(load_recipe(read_recipe(run.recipe))), to_mapping(recipe))
+    stored = load_recipe(read_recipe(run.recipe))
+    changed = differences(resolved_mapping(stored), resolved_mapping(recipe))
     if changed:
         key, (old, new) = next(iter(changed.items()))
         raise UsageError(

@@ -35,13 +35,25 @@ def differences(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]
     return found
 
 
+def resolved_mapping(recipe: Recipe) -> dict[str, Any]:
+    """The plain values that decide a training: of the recipe, or of each of its phases."""
+    if not recipe.phases:
+        return to_mapping(recipe)
+    return {
+        "phases": [
+            {"name": one.phase.name, "continues": one.continues, **to_mapping(one.recipe)}
+            for one in recipe.resolved_phases()
+        ]
+    }
+
+
 def check_resumed(
     folder: RunFolder, recipe: Recipe, metadata: dict[str, Any], console: Console
 ) -> None:
     """Raise `UsageError` unless the run in the folder is the same; warn of other hardware."""
     before = folder.read_metadata()
     rounding = _require_same_recipe(
-        to_mapping(load_recipe(read_recipe(folder.recipe))), to_mapping(recipe)
+        resolved_mapping(load_recipe(read_recipe(folder.recipe))), resolved_mapping(recipe)
     )
     if before.get("data_fingerprint") != metadata.get("data_fingerprint"):
         raise UsageError(
