@@ -54,6 +54,12 @@ def own_part(x: Tensor) -> Tensor:
     return x.chunk(world_size())[rank()]
 
 
+def wait_for_ranks() -> None:
+    """Return once every rank has called this."""
+    if world_size() > 1:
+        dist.barrier()
+
+
 def any_rank(*flags: bool) -> tuple[bool, ...]:
     """For each flag, whether it is set on any rank; every rank must call this."""
     if world_size() == 1:

@@ -136,7 +136,7 @@ def test_another_method_uses_the_encoder_alone_and_says_so(run: Path) -> None:
     method, said = said_by(TINY_RECIPE, run, SOURCE)
     tensors = load_file(run / "encoder.safetensors")
     assert torch.equal(method.encoder.model.conv1.weight, tensors["conv1.weight"])
-    assert said.strip() == "--init: the classifier of 'run' is not used"
+    assert said.strip() == "init: the classifier of 'run' is not used"
 
 
 def test_a_run_without_a_classifier_writes_what_it_did(tmp_path: Path) -> None:

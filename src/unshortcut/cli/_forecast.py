@@ -1,13 +1,14 @@
 """The output of `unshortcut pretrain --dry-run`."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from unshortcut.recipes.schema import Recipe
     from unshortcut.training.forecasting import Forecast
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -23,31 +24,47 @@ def show_forecast(
     num_images: int | None,
     images_per_second: float | None,
 ) -> None:
-    """Print what a run will be, one line per fact."""
-    from unshortcut.training.forecasting import forecast
+    """Print what a run will be, one line per fact; the facts of phases one after the other."""
+    from unshortcut.recipes.load import load_recipe
+    from unshortcut.training.forecasting import forecast, forecast_phases
 
-    found = forecast(
-        recipe,
-        data,
-        sets=sets,
-        devices=devices,
-        init=init,
-        num_images=num_images,
-        images_per_second=images_per_second,
-    )
+    settings = load_recipe(recipe, sets)
+    options: dict[str, Any] = {
+        "devices": devices,
+        "init": init,
+        "num_images": num_images,
+        "images_per_second": images_per_second,
+    }
     table = Table.grid(padding=(0, 2))
-    for name, text in lines(recipe, found):
+    for name, text in _about(recipe, settings):
         table.add_row(f"[bold]{name}[/]", escape(text))
+    phases = forecast_phases(settings, data, **options) if settings.phases else []
+    for found in phases or [forecast(settings, data, **options)]:
+        for name, text in lines(found):
+            table.add_row(f"[bold]{name}[/]", escape(text))
+    if phases:
+        table.add_row("[bold]all phases[/]", escape(_total(phases)))
     Console(highlight=False).print(table)
 
 
-def lines(name: str, found: "Forecast") -> Iterator[tuple[str, str]]:
-    """Names of facts and sentences about them."""
-    recipe = found.recipe
+def _about(name: str, recipe: "Recipe") -> Iterator[tuple[str, str]]:
     yield "recipe", f"{name}: {recipe.summary}" if recipe.summary else name
     if recipe.paper is not None:
         metrics = [f"{key} {value:g}" for key, value in recipe.paper.metrics.items()]
         yield "paper", ": ".join([recipe.paper.where, *([", ".join(metrics)] if metrics else [])])
+
+
+def _total(phases: Sequence["Forecast"]) -> str:
+    steps = f"{sum(found.steps for found in phases):,} steps"
+    hours = [found.hours for found in phases if found.hours is not None]
+    return f"{steps}, {sum(hours):,.1f} hours" if len(hours) == len(phases) else steps
+
+
+def lines(found: "Forecast") -> Iterator[tuple[str, str]]:
+    """Names of facts and sentences about them."""
+    recipe = found.recipe
+    if found.phase is not None:
+        yield "phase", found.phase
     yield "data", _data(found)
     yield "batch", _batch(found)
     if recipe.training.sync_batch_norm and found.devices > 1:

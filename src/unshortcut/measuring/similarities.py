@@ -188,7 +188,7 @@ def _choose_views(
         from unshortcut.recipes.load import load_recipe
 
         return "a recipe's", load_recipe(recipe).views
-    trained = [read_views(RunFolder(Path(str(run))).recipe) for run in runs]
+    trained = [read_views(RunFolder(Path(str(run))).last_phase.recipe) for run in runs]
     if trained and all(_pipelines(one) == _pipelines(trained[0]) for one in trained):
         return "as trained", trained[0]
     return MOCO_V2, read_views(MOCO_V2)

@@ -10,8 +10,10 @@ from .papers import TableColumn as TableColumn
 from .papers import TableRow as TableRow
 from .papers import paper_tables as paper_tables
 from .papers import paper_titles as paper_titles
+from .phases import Phase as Phase
 from .schema import DataSettings as DataSettings
 from .schema import PaperRow as PaperRow
 from .schema import Recipe as Recipe
+from .schema import ResolvedPhase as ResolvedPhase
 from .schema import TrainingSettings as TrainingSettings
 from .schema import ViewSettings as ViewSettings

@@ -50,10 +50,10 @@ def inherit(values: dict[str, Any], chain: tuple[str, ...] = ()) -> dict[str, An
         raise UsageError(f"recipe '{chain[-1]}' extends itself through '{base}'")
     base_values, _ = _read(str(base))
     base_values.pop("paper", None)  # a row of a paper belongs to one recipe only
-    return _merge(inherit(base_values, (*chain, str(base))), values)
+    return merge(inherit(base_values, (*chain, str(base))), values)
 
 
-def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Merge mappings key by key; other values are replaced.
 
     A mapping that names another part replaces the old one, because the settings of one part mean
@@ -65,5 +65,5 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         merged[key] = value
         if isinstance(old, dict) and isinstance(value, dict) and key != "spaces":
             same = key == "data" or value.get("name", old.get("name")) == old.get("name")
-            merged[key] = _merge(old, value) if same else value
+            merged[key] = merge(old, value) if same else value
     return merged

@@ -1,13 +1,16 @@
 """The schema of a recipe: all settings of a run in one validated document."""
 
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import AnyMethod, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.models.encoder import EncoderSettings
+from unshortcut.parts import build
+from unshortcut.recipes.phases import Phase, check_names, of_phase
 from unshortcut.recipes.views import Strict, ViewSettings
 from unshortcut.views.plan import ViewPlan
 
@@ -68,10 +71,14 @@ class Recipe(Strict):
     data: DataSettings = DataSettings()
     views: ViewSettings
     encoder: EncoderSettings = EncoderSettings()
+    init: str | None = None
+    """A model whose weights to start from, as in `load_model`; `--init` gives another one."""
     method: AnyMethod
     optimizer: OptimizerSettings = OptimizerSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     training: TrainingSettings = TrainingSettings()
+    phases: list[Phase] = Field(default_factory=list)
+    """Trainings one after the other, each from the weights of the one before."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -90,7 +97,44 @@ class Recipe(Strict):
                 "torch.compile itself chooses which activations to compute again"
             )
         self.view_plan()
+        self.resolved_phases()
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All keys, but `init` and `phases` only in recipes that have them."""
+        values: dict[str, Any] = handler(self)
+        unused = [key for key in ("init", "phases") if not getattr(self, key)]
+        return {key: value for key, value in values.items() if key not in unused}
+
+    def resolved_phases(self) -> list["ResolvedPhase"]:
+        """The recipe of each phase; empty without phases. Raises `UsageError`."""
+        check_names(self.phases)
+        values = self.model_dump(mode="json") if self.phases else {}
+        found: list[ResolvedPhase] = []
+        for phase in self.phases:
+            with of_phase(phase.name):
+                own = phase.values(values)
+                if not found:
+                    own.setdefault("init", self.init)
+                recipe = build(Recipe, own, "recipe")
+                if recipe.phases:
+                    raise UsageError("a phase has no phases of its own")
+                continues = bool(found) and not phase.states_init
+                if continues and recipe.encoder.trained() != found[-1].recipe.encoder.trained():
+                    before = found[-1].phase.name
+                    raise UsageError(
+                        f"the encoder is not that of '{before}', whose weights it starts from; "
+                        "state 'init' to start from others, or null to start anew"
+                    )
+                found.append(ResolvedPhase(phase, recipe, continues))
+        return found
+
+    @property
+    def total_epochs(self) -> int:
+        """Epochs of all phases."""
+        phases = self.resolved_phases()
+        return sum(phase.recipe.schedule.epochs for phase in phases) or self.schedule.epochs
 
     def view_plan(self) -> ViewPlan:
         """The plan of the views that the method asks for."""
@@ -110,3 +154,14 @@ class Recipe(Strict):
         return TrainingContext(
             self.optimizer, self.schedule, self.seed, views.mean, views.std, num_images, num_classes
         )
+
+
+@dataclass(frozen=True)
+class ResolvedPhase:
+    """A phase with the recipe that it trains by."""
+
+    phase: Phase
+    recipe: Recipe
+    """The recipe with the changes of the phase, and without phases."""
+    continues: bool
+    """Whether it starts from the weights of the phase before."""

@@ -76,7 +76,7 @@ class Board:
     def summary(self) -> str:
         """`5 of 18 trainings done, about 70 minutes to go`."""
         done = sum(state.done for state in self._states.values())
-        total = sum(training.recipe.schedule.epochs for training in self.plan.distinct)
+        total = sum(training.recipe.total_epochs for training in self.plan.distinct)
         left = seconds_left(
             self._epochs_before, self._epochs(), total, time.monotonic() - self._started
         )
@@ -95,7 +95,7 @@ class Board:
 
 def read_state(plan: Plan, training: TrainingJob, column: MeasureColumn | None) -> State:
     """The state of a training, from the files in its folder."""
-    epochs = training.recipe.schedule.epochs
+    epochs = training.recipe.total_epochs
     if training.finished:
         metrics = plan.stored(training)
         if metrics is None:

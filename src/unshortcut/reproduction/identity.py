@@ -14,13 +14,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from unshortcut.data.copies import with_filtered_copy
+from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import load_recipe, read_recipe, to_mapping
-from unshortcut.recipes.schema import Recipe
+from unshortcut.recipes.schema import Recipe, ResolvedPhase
 from unshortcut.training.folder import RunFolder
+from unshortcut.training.initial_weights import load_initial
 from unshortcut.training.plan_copies import plan_copies
-from unshortcut.training.resume import HARMLESS, differences
+from unshortcut.training.resume import HARMLESS, differences, resolved_mapping
 
 _VERSION = 1  # raised when the same recipe and data would give other weights
 
@@ -29,14 +31,31 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
     """16 hex digits that identify everything that the weights of a training depend on.
 
     Keys of the recipe that do not change the weights are left out, and so is the location of the
-    data; their content counts, and that of the copies that are used with them.
+    data; their content counts, and that of the copies that are used with them. Of weights to start
+    from, both name and content count.
     """
+    phases = [
+        # The name is that of the folder of the phase, which belongs to the stored run.
+        [one.phase.name, one.continues, *_content(one.recipe, _source(one, source))]
+        for one in recipe.resolved_phases()
+    ]
+    content = phases or _content(recipe, source)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _content(recipe: Recipe, source: ImageSource) -> list[Any]:
+    """What the weights of a training without phases depend on."""
     recipe = without_absent(recipe)
     filtered = recipe.data.filtered_copy
     data = source if filtered is None else with_filtered_copy(source, filtered)
     copies = plan_copies(recipe.view_plan()).fingerprints()
     content = [_VERSION, _stated(recipe), data.fingerprint(), copies]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    return content if recipe.init is None else [*content, load_initial(recipe.init).fingerprint]
+
+
+def _source(phase: ResolvedPhase, source: ImageSource) -> ImageSource:
+    name = phase.recipe.data.name
+    return open_data(name) if phase.phase.states_data and name is not None else source
 
 
 def without_absent(recipe: Recipe) -> Recipe:
@@ -57,7 +76,8 @@ def without_absent(recipe: Recipe) -> Recipe:
 
 def require_same(run: RunFolder, recipe: Recipe) -> None:
     """Raise `UsageError` if the stored run was trained with another recipe than this."""
-    changed = differences(to_mapping(load_recipe(read_recipe(run.recipe))), to_mapping(recipe))
+    stored = load_recipe(read_recipe(run.recipe))
+    changed = differences(resolved_mapping(stored), resolved_mapping(recipe))
     if changed:
         key, (old, new) = next(iter(changed.items()))
         raise UsageError(

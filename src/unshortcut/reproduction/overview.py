@@ -121,7 +121,7 @@ def reproduce_all(
 def _seconds_per_epoch(trainings: Iterable[TrainingJob]) -> float | None:
     """Mean duration of an epoch in the trainings that are finished."""
     paces = [
-        one.seconds / one.recipe.schedule.epochs
+        one.seconds / one.recipe.total_epochs
         for one in trainings
         if one.finished and one.seconds is not None
     ]
@@ -134,5 +134,5 @@ def _hours(missing: Sequence[TrainingJob], seconds_per_epoch: float | None) -> s
         return "0"
     if seconds_per_epoch is None:
         return f"at most {len(missing) * SCALES[REGISTERED].hours:.1f}"
-    epochs = sum(one.recipe.schedule.epochs - one.epochs_done for one in missing)
+    epochs = sum(one.recipe.total_epochs - one.epochs_done for one in missing)
     return f"{epochs * seconds_per_epoch / 3600:.1f}"

@@ -16,6 +16,7 @@ from unshortcut.files import write_json
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import read_log
+from unshortcut.training.phases import trainings_of
 from unshortcut.training.pretraining import pretrain
 
 
@@ -47,8 +48,11 @@ class TrainingJob:
 
     @property
     def epochs_done(self) -> float:
-        """Number of epochs that the log of the training has reached."""
-        return max((entry.get("epoch", 0.0) for entry in read_log(self.run.log)), default=0.0)
+        """Number of epochs that the logs of the training, of all its phases, have reached."""
+        return sum(
+            max((entry.get("epoch", 0.0) for entry in read_log(folder.log)), default=0.0)
+            for folder in trainings_of(self.recipe, self.run)
+        )
 
     @property
     def seconds(self) -> float | None:
@@ -67,7 +71,8 @@ class TrainingJob:
 
     def train(self, console: Console) -> None:
         """Train, or go on where an earlier command was interrupted."""
-        before = (self.seconds or 0.0) if self.run.checkpoint.is_file() else 0.0
+        begun = any(one.checkpoint.is_file() for one in trainings_of(self.recipe, self.run))
+        before = (self.seconds or 0.0) if begun else 0.0
         started = time.monotonic()
         try:
             pretrain(self.recipe, self.data, self.run.path, resume=True, console=console)

@@ -44,7 +44,7 @@ def load_with_spaces(model: ModelLike) -> LoadedModel:
 
 def has_spaces(run: str | Path) -> bool:
     """Whether a run was trained with a method that has spaces; its checkpoint may be missing."""
-    return isinstance(load_recipe(RunFolder(Path(run)).recipe).method, LooCSettings)
+    return isinstance(load_recipe(RunFolder(Path(run)).last_phase.recipe).method, LooCSettings)
 
 
 def save_spaces(run: str | Path, names: Sequence[str], path: Path) -> None:

@@ -3,6 +3,7 @@ from .exporting import export as export
 from .folder import RunFolder as RunFolder
 from .forecasting import Forecast as Forecast
 from .forecasting import forecast as forecast
+from .forecasting import forecast_phases as forecast_phases
 from .pretraining import PretrainingRun as PretrainingRun
 from .pretraining import build_method as build_method
 from .pretraining import pretrain as pretrain

@@ -25,6 +25,16 @@ A training run of unshortcut. Files in this folder:
   result.json            the final metrics (when finished)
 A loss that rises at first is normal for a queue of negatives: the queue fills with harder ones.
 """
+_README_OF_PHASES = """\
+A training run of unshortcut in phases. Files in this folder:
+  recipe.yaml            the recipe with every setting, as it was run
+  run.json               metadata: phases, versions, commit, devices
+{phases}
+  encoder.safetensors    the encoder of the last phase (with the classifier of a supervised run),
+                         and its card encoder.json (when finished)
+  result.json            the final metrics of the last phase (when finished)
+Each phase is a run folder of its own, with its log, its checkpoint and its encoder.
+"""
 
 
 class RunFolder:
@@ -71,15 +81,26 @@ class RunFolder:
         return name in begun or (name == self.recipe.name and name != path.name)
 
     def start(self, recipe_yaml: str, metadata: dict[str, Any]) -> None:
-        """Create the folder and write what is known before training."""
+        """Create the folder and write what is known before training.
+
+        The metadata of a run in phases list the folders of its `phases`.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
-        write_text(self.path / _README_FILE, _README)
+        phases = "\n".join(f"  {name}/" for name in metadata.get("phases", ()))
+        text = _README_OF_PHASES.format(phases=phases) if phases else _README
+        write_text(self.path / _README_FILE, text)
         write_json(self.metadata, metadata)
         write_text(self.recipe, recipe_yaml)  # last: a folder with a recipe is a run
 
     def read_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = json.loads(self.metadata.read_text(encoding="utf-8"))
         return metadata
+
+    @property
+    def last_phase(self) -> "RunFolder":
+        """The folder of the training that the encoder comes from: of the last phase, or this."""
+        phases = self.read_metadata().get("phases") if self.metadata.is_file() else None
+        return RunFolder(self.path / phases[-1]) if phases else self
 
 
 def is_run(spec: str | Path) -> bool:

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
 from unshortcut.data.loader import check_batch
+from unshortcut.data.naming import Data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Method
@@ -17,11 +18,15 @@ from unshortcut.models.batchnorm import SplitBatchNorm
 from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.load import load_model
 from unshortcut.recipes.load import AnyRecipe, load_recipe
+from unshortcut.recipes.phases import of_phase
 from unshortcut.recipes.schema import Recipe, TrainingSettings
 from unshortcut.training.acceleration import check_hardware, device_type
 from unshortcut.training.expected_data import ExpectedData, expected_data
+from unshortcut.training.folder import RunFolder
 from unshortcut.training.footprint import Footprint, footprint
-from unshortcut.training.machine import available_cores, find_machine
+from unshortcut.training.initial_weights import same_architecture
+from unshortcut.training.machine import Machine, available_cores, find_machine
+from unshortcut.training.phases import phase_runs
 from unshortcut.training.pretraining import build_sized_method, check_method
 from unshortcut.training.throughput import training_images_per_second, views_per_second
 
@@ -60,6 +65,8 @@ class Forecast:
     """What the run would warn of before it starts."""
     obstacle: str | None
     """Why this machine cannot execute the run, if so."""
+    phase: str | None = None
+    """Name of the phase, if the run has phases."""
 
     @property
     def device_batch(self) -> int:
@@ -122,7 +129,7 @@ class Forecast:
 
 def forecast(
     recipe: AnyRecipe,
-    data: str | Path | ImageSource | None = None,
+    data: Data | None = None,
     *,
     sets: Iterable[str] = (),
     devices: int = 1,
@@ -131,7 +138,7 @@ def forecast(
     images_per_second: float | None = None,
     seconds: float = 3,
 ) -> Forecast:
-    """Tell what a run will be; nothing is trained, downloaded or written.
+    """Tell what a run without phases will be; nothing is trained, downloaded or written.
 
     Args:
         recipe, data, sets, devices, init: as in `pretrain`, with the same errors. If the recipe's
@@ -140,7 +147,52 @@ def forecast(
         images_per_second: images trained on per second, over all devices; measured if None.
         seconds: duration of each of the two measurements: making views, and training.
     """
+    settings = load_recipe(recipe, sets)
+    if settings.phases:
+        raise UsageError("the recipe has phases; forecast_phases gives a forecast of each")
+    start = settings.init if init is None else init
+    machine = find_machine(devices)
+    return _forecast(settings, data, machine, start, num_images, images_per_second, seconds)
+
+
+def forecast_phases(
+    recipe: AnyRecipe,
+    data: Data | None = None,
+    *,
+    sets: Iterable[str] = (),
+    devices: int = 1,
+    init: str | Path | None = None,
+    num_images: int | None = None,
+    images_per_second: float | None = None,
+    seconds: float = 3,
+) -> list[Forecast]:
+    """Tell what every phase of a run will be, with the arguments of `forecast`."""
     settings, machine = load_recipe(recipe, sets), find_machine(devices)
+    found = []
+    for phase in phase_runs(settings, RunFolder(Path()), init):
+        with of_phase(phase.name):
+            one = _forecast(
+                phase.recipe,
+                None if phase.resolved.phase.states_data else data,
+                machine,
+                None if phase.resolved.continues else phase.init,
+                num_images,
+                images_per_second,
+                seconds,
+            )
+        found.append(replace(one, phase=phase.name))
+    return found
+
+
+def _forecast(
+    settings: Recipe,
+    data: Data | None,
+    machine: Machine,
+    init: str | Path | None,
+    num_images: int | None,
+    images_per_second: float | None,
+    seconds: float,
+) -> Forecast:
     training = settings.training
     machine.check_batch(settings.data.batch_size, training.accumulate)
     expected, source = expected_data(settings, data, num_images)
@@ -148,7 +200,8 @@ def forecast(
     # Shapes without values, unless there are weights to fit in.
     with torch.device("meta") if init is None else nullcontext():
         sizes = expected.num_images, expected.num_classes
-        method = build_sized_method(settings, *sizes, None if init is None else load_model(init))
+        given = None if init is None else load_model(same_architecture(init))
+        method = build_sized_method(settings, *sizes, given)
     warnings = check_method(method, settings, machine)
     obstacle = None
     try:

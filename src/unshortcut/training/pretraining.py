@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from rich.console import Console
 
-from unshortcut.data.failures import FailureLog
+from unshortcut.data.naming import Data
 from unshortcut.data.source import ImageSource
-from unshortcut.errors import UsageError
+from unshortcut.distributed import wait_for_ranks
 from unshortcut.methods.method import DeviceBatch, Method
 from unshortcut.methods.optimization import build_optimizer
 from unshortcut.models.card import Card, save_encoder
@@ -18,19 +17,24 @@ from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.randomness import torch_seed
-from unshortcut.recipes.load import AnyRecipe, load_recipe, read_recipe, to_mapping, to_yaml
+from unshortcut.recipes.load import AnyRecipe, load_recipe, to_mapping, to_yaml
+from unshortcut.recipes.phases import of_phase
 from unshortcut.recipes.schema import Recipe
 from unshortcut.result import commit, public_name, versions, write_result
 from unshortcut.training.acceleration import check_hardware
 from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.initial_weights import load_into, take_up_classifier
-from unshortcut.training.logs import read_log
+from unshortcut.training.initial_weights import load_initial, load_into, take_up_classifier
 from unshortcut.training.machine import Machine, find_machine
-from unshortcut.training.online_knn import OnlineKnn
-from unshortcut.training.resume import require_same_run
-from unshortcut.training.run_data import RunData, open_run_data
-from unshortcut.views.sheet import view_sheet
+from unshortcut.training.phases import PhaseRun, finish_run, phase_runs
+from unshortcut.training.records import (
+    about_data,
+    about_run,
+    final_metrics,
+    write_views_and_skipped,
+)
+from unshortcut.training.resume import check_resumed
+from unshortcut.training.run_data import RunData, Scans, open_run_data
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class PretrainingRun:
 
 def pretrain(
     recipe: AnyRecipe,
-    data: str | Path | ImageSource | None = None,
+    data: Data | None = None,
     out: str | Path = "run",
     *,
     sets: Iterable[str] = (),
@@ -66,46 +70,123 @@ def pretrain(
         sets: changes to the recipe, `key=value`, e.g. `schedule.epochs=10`.
         devices: number of devices, or processes on a CPU, that share each batch.
         init: a model whose encoder weights to start from, as in `load_model`: a run, an exported
-            file, `timm:NAME`, or weights published by others (`timm:NAME@FILE`). A supervised run
-            also takes up its classifier if it is for the same classes.
+            file, `timm:NAME`, or weights published by others (`timm:NAME@FILE`); by default the
+            recipe's `init`. A supervised run also takes up its classifier if it is for the same
+            classes.
         resume: continue the run in `out`, to the same weights as without an interruption; if
             nothing has been written there yet, the run starts.
         command: the command to repeat; shown, with `--resume`, when the run is interrupted.
     """
-    console = console or Console(stderr=True)
     settings = load_recipe(recipe, sets)
-    folder, machine = RunFolder(Path(out)), find_machine(devices)
-    leads = machine.is_first
-    resumes = leads and folder.check(resume)
-    machine.check_batch(settings.data.batch_size, settings.training.accumulate)
-    check_hardware(settings.training, machine)
-    run_data = open_run_data(settings, data, console, visible=leads)
-    method = build_method(settings, init, run_data.source, console if leads else None)
-    warnings = check_method(method, settings, machine)
-    if leads:
-        for warning in warnings:
-            console.print(f"[yellow]{warning}[/]")
-        metadata = _metadata(run_data, settings, machine, init)
-        if resumes:
-            _check_resumed(folder, settings, metadata, console)
-        else:
-            folder.start(to_yaml(settings), metadata)
-        _write_views_and_skipped(folder, run_data, settings, console)
-    knn = fit(settings, method, run_data, folder, machine, console, f"{command} --resume")
-    if not leads:
-        return PretrainingRun(folder.path, {})
-    metrics = _final_metrics(folder, knn, method)
-    card = card_of(method, settings, run_data.source.classes)
-    save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
-    write_result(
-        folder.result,
-        "pretrain",
-        metrics=metrics,
-        seed=settings.seed,
-        data=run_data.name,
-        model=folder.path.name,
-    )
+    if init is not None:
+        settings = settings.model_copy(update={"init": None})  # run.json says what it was
+    folder = RunFolder(Path(out))
+    session = _Session(find_machine(devices), console or Console(stderr=True), command)
+    resumes = session.leads and folder.check(resume)
+    if settings.phases:
+        metrics = session.train_phases(settings, data, folder, init, resumes)
+    else:
+        start = settings.init if init is None else init
+        metrics = session.train(settings, session.open(settings, data), folder, start, resumes)
     return PretrainingRun(folder.path, metrics)
+
+
+@dataclass(frozen=True)
+class _Session:
+    """The processes of a run, and where they report."""
+
+    machine: Machine
+    console: Console
+    command: str
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files."""
+        return self.machine.is_first
+
+    def train_phases(
+        self,
+        recipe: Recipe,
+        data: Data | None,
+        folder: RunFolder,
+        init: str | Path | None,
+        resumes: bool,
+    ) -> dict[str, float]:
+        """Train all phases that are not finished; everything is checked before the first."""
+        phases, scans = phase_runs(recipe, folder, init), Scans()
+        pending = [phase for phase in phases if not phase.finished]
+        opened = [self._checked(phase, data, scans) for phase in pending]
+        if self.leads:
+            names = [phase.folder.path.name for phase in phases]
+            metadata = {"phases": names, **about_run(recipe, self.machine)}
+            if resumes:
+                check_resumed(folder, recipe, metadata, self.console)
+            else:
+                folder.start(to_yaml(recipe), metadata)
+        for phase, run_data in zip(pending, opened, strict=True):
+            if self.leads:
+                number = 1 + phases.index(phase)
+                self.console.print(f"phase {number} of {len(phases)}: {phase.name}")
+            begun = self.leads and phase.folder.check(resume=True)
+            with of_phase(phase.name):
+                self.train(phase.recipe, run_data, phase.folder, phase.init, begun)
+            wait_for_ranks()  # until the weights are written that the next phase starts from
+        return finish_run(folder, recipe) if self.leads else {}
+
+    def _checked(self, phase: PhaseRun, data: Data | None, scans: Scans) -> RunData:
+        """The data of a phase, after all checks that its training can make before it starts."""
+        with of_phase(phase.name):
+            own = phase.resolved.phase.states_data
+            run_data = self.open(phase.recipe, None if own else data, scans)
+            start = None if phase.resolved.continues else phase.init
+            check_method(
+                build_method(phase.recipe, start, run_data.source), phase.recipe, self.machine
+            )
+            return run_data
+
+    def open(self, recipe: Recipe, data: Data | None, scans: Scans | None = None) -> RunData:
+        """Open the data of a training after checks of what needs none."""
+        self.machine.check_batch(recipe.data.batch_size, recipe.training.accumulate)
+        check_hardware(recipe.training, self.machine)
+        return open_run_data(recipe, data, self.console, visible=self.leads, scans=scans)
+
+    def train(
+        self,
+        recipe: Recipe,
+        data: RunData,
+        folder: RunFolder,
+        init: str | Path | None,
+        resumes: bool,
+    ) -> dict[str, float]:
+        """Train, export and measure; returns the metrics in the process that leads."""
+        method = build_method(recipe, init, data.source, self.console if self.leads else None)
+        warnings = check_method(method, recipe, self.machine)
+        if self.leads:
+            for warning in warnings:
+                self.console.print(f"[yellow]{warning}[/]")
+            start = init and public_name(str(init))
+            metadata = {**about_data(data), **about_run(recipe, self.machine), "init": start}
+            if resumes:
+                check_resumed(folder, recipe, metadata, self.console)
+            else:
+                folder.start(to_yaml(recipe), metadata)
+            write_views_and_skipped(folder, data, recipe, self.console)
+        how_to_resume = f"{self.command} --resume"
+        knn = fit(recipe, method, data, folder, self.machine, self.console, how_to_resume)
+        if not self.leads:
+            return {}
+        metrics = final_metrics(folder, knn, method)
+        card = card_of(method, recipe, data.source.classes)
+        save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
+        write_result(
+            folder.result,
+            "pretrain",
+            metrics=metrics,
+            seed=recipe.seed,
+            data=data.name,
+            model=folder.path.name,
+        )
+        return metrics
 
 
 def check_method(method: Method, recipe: Recipe, machine: Machine) -> list[str]:
@@ -137,7 +218,7 @@ def build_method(
     """
     num_images = None if source is None else len(source)
     classes = None if source is None else source.classes
-    given = None if init is None else load_model(init)
+    given = None if init is None else load_initial(init)
     sizes = num_images, None if classes is None else len(classes)
     method = build_sized_method(recipe, *sizes, given)
     if given is not None:
@@ -160,70 +241,6 @@ def build_sized_method(
         if init is not None:
             load_into(encoder, init)
         return recipe.method.build(encoder, recipe.training_context(num_images, num_classes))
-
-
-def _metadata(
-    data: RunData, recipe: Recipe, machine: Machine, init: str | Path | None
-) -> dict[str, Any]:
-    """The content of `run.json`."""
-    return {
-        "data": data.name,
-        "num_images": len(data.everything),
-        "num_classes": data.num_classes,
-        "data_fingerprint": data.fingerprint(),
-        "seed": recipe.seed,
-        "devices": machine.world_size,
-        "threads": torch.get_num_threads(),
-        "versions": versions(),
-        "commit": commit(),
-        "init": init and public_name(str(init)),
-    }
-
-
-def _check_resumed(
-    folder: RunFolder, recipe: Recipe, metadata: dict[str, Any], console: Console
-) -> None:
-    """Raise `UsageError` unless the run in the folder is the same; warn of other hardware."""
-    before = folder.read_metadata()
-    rounding = require_same_run(
-        to_mapping(load_recipe(read_recipe(folder.recipe))),
-        to_mapping(recipe),
-        before["data_fingerprint"],
-        metadata["data_fingerprint"],
-    )
-    if before.get("init") != metadata["init"] and not folder.checkpoint.exists():
-        raise UsageError(
-            f"the run to resume was started with --init {before.get('init')}; give it again"
-        )
-    hardware = {key: (before[key], metadata[key]) for key in ("devices", "threads")}
-    for key, (old, new) in (hardware | rounding).items():
-        if old != new:
-            console.print(
-                f"[yellow]the run had {key} {old} and now has {new}: "
-                "the result will differ in rounding[/]"
-            )
-    if not folder.checkpoint.exists():
-        console.print("the run has no checkpoint yet; it starts from the beginning")
-
-
-def _write_views_and_skipped(
-    folder: RunFolder, data: RunData, recipe: Recipe, console: Console
-) -> None:
-    FailureLog(folder.skipped).add(data.unreadable)
-    if data.unreadable:
-        console.print(f"{len(data.unreadable)} images cannot be read; see '{folder.skipped.name}'")
-    if not folder.views.exists():
-        view_sheet(data.source, recipe.view_plan(), recipe.seed).save(folder.views)
-
-
-def _final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> dict[str, float]:
-    metrics: dict[str, float] = {}
-    for entry in read_log(folder.log):
-        metrics |= {key: entry[key] for key in ("loss", "embedding_std", "knn") if key in entry}
-    if knn is not None:
-        # A run that was killed after its last step has not measured yet.
-        metrics["knn"] = knn.measure(method) if knn.accuracy is None else knn.accuracy
-    return metrics
 
 
 def card_of(method: Method, recipe: Recipe, classes: Sequence[str] | None = None) -> Card:

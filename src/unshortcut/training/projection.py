@@ -41,7 +41,7 @@ def load_projection(run: str | Path, **stated: Any) -> LoadedModel:
 
 def load_method(run: str | Path) -> tuple[Method, Recipe]:
     """Load the method of a run, with the weights of its checkpoint, and the recipe."""
-    folder = RunFolder(Path(run))
+    folder = RunFolder(Path(run)).last_phase
     if not is_run(run):
         raise UsageError(
             f"'{run}' is not a run of unshortcut; only runs and published weights with a "

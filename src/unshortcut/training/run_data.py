@@ -10,7 +10,7 @@ from unshortcut.data.failures import Failure
 from unshortcut.data.loader import check_batch
 from unshortcut.data.naming import data_name
 from unshortcut.data.open import open_data
-from unshortcut.data.scan import readable, scan
+from unshortcut.data.scan import ScanReport, readable, scan
 from unshortcut.data.source import ImageSource, Joined
 from unshortcut.errors import UsageError
 from unshortcut.progress import bar
@@ -44,14 +44,24 @@ class RunData:
         return "-".join([self.everything.fingerprint(), *self.copies.fingerprints()])
 
 
+Scans = dict[tuple[str | ImageSource, int], ScanReport]
+"""Reports on data as the user gave them, with the seed of the scan."""
+
+
 def open_run_data(
-    recipe: Recipe, data: str | Path | ImageSource | None, console: Console, *, visible: bool
+    recipe: Recipe,
+    data: str | Path | ImageSource | None,
+    console: Console,
+    *,
+    visible: bool,
+    scans: Scans | None = None,
 ) -> RunData:
     """Open the data of a run and scan them for unreadable images.
 
     Args:
         data: as in `pretrain`; None for the data that the recipe names.
         visible: whether to show progress bars.
+        scans: reports on the same data from other phases, to which this one is added.
     """
     given = data if data is not None else recipe.data.name
     if given is None:
@@ -64,24 +74,37 @@ def open_run_data(
     check_batch(len(original), recipe.data.batch_size)
     unreadable: list[Failure] = []
 
-    def scanned(source: ImageSource) -> ImageSource:
+    def scanned(source: ImageSource) -> ScanReport:
         with bar(console, "reading headers", visible=visible) as on_progress:
-            report = scan(source, seed=recipe.seed, on_progress=on_progress)
+            return scan(source, seed=recipe.seed, on_progress=on_progress)
+
+    def checked(source: ImageSource, report: ScanReport) -> ImageSource:
         report.check()
         unreadable.extend(report.bad)
         return readable(source, report)
 
-    source = scanned(original)
+    def checked_copy(source: ImageSource, where: str) -> ImageSource:
+        try:
+            return checked(source, scanned(source))
+        except UsageError as error:
+            raise UsageError(f"the copy '{where}': {error}") from None
+
+    scans = {} if scans is None else scans
+    key = spec, recipe.seed
+    if key not in scans:
+        scans[key] = scanned(original)
+    source = checked(original, scans[key])
     check_batch(len(source), recipe.data.batch_size)
     knn = knn_data(spec, source, recipe.seed)
     # Images whose copy is missing stay: they are replaced when a view needs the copy.
-    for copy in copies.same_size.values():
-        scanned(SameSizeCopies(source, copy))
-    for copy in copies.any_size.values():
-        scanned(CopiedSource(source, copy))
+    for where, copy in copies.same_size.items():
+        checked_copy(SameSizeCopies(source, copy), where)
+    for where, copy in copies.any_size.items():
+        checked_copy(CopiedSource(source, copy), where)
     if filtered is not None:
         everything = with_filtered_copy(original, filtered)
-        source = Joined(source, scanned(CopiedSource(source, open_copy(filtered))))
+        copied = checked_copy(CopiedSource(source, open_copy(filtered)), filtered)
+        source = Joined(source, copied)
     return RunData(
         data_name(spec), copies.attach(source), everything, copies, tuple(unreadable), knn
     )

@@ -39,7 +39,7 @@ class SimilarityMeasure(Measure):
             space="features",
             num_images=self.images,
             seed=self.seed,
-            views=RunFolder(run).recipe,
+            views=RunFolder(run).last_phase.recipe,
             console=evaluation.console,
         )
         return {
