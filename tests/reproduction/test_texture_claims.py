@@ -1,13 +1,17 @@
 """The claims on suppressed texture: what their recipes train on, and which numbers they show."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests.reproduction.small import SETS, all_tests, images
 from tests.reproduction.test_claims import CLAIMS, effects_of_the_paper, keys, printed
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import load_recipe, to_mapping
 from unshortcut.recipes.schema import Recipe
+from unshortcut.reproduction import reproduce
 from unshortcut.reproduction.claim import Scale
 
 NAMES = tuple(name for name in CLAIMS if name.startswith("texture-"))
@@ -76,9 +80,9 @@ def test_both_views_are_crops_of_one_stylized_image(scale: Scale) -> None:
         *(f"views.augmentations.{name}.p=0" for name in names_of(recipe)[2:]),
     ]
     shared, alone = load_recipe(recipe, still), load_recipe(recipe, [*still, "method.shared=[]"])
-    images = Shapes("train", size=recipe.views.size, count=2)
+    source = Shapes("train", size=recipe.views.size, count=2)
     for index in range(2):
-        image = images.image(index)
+        image = source.image(index)
         one, two = (recipe.view_plan()(image, 0, 0, index) for recipe in (shared, alone))
         np.testing.assert_array_equal(one["query"], one["key"])
         assert (one["query"] != image.pixels()).mean() > 0.5
@@ -109,6 +113,30 @@ def test_transfer_to_voc_shows_the_effect(name: str, kind: str, row: str) -> Non
     found = effects_of_the_paper(name)[f"test: images={kind} - images=original"]
     expected = printed(f"{row}:voc_ap50") - printed("moco-v2-imagenet:voc_ap50")
     assert found.mean == pytest.approx(expected) and found.verdict == "appears"
+
+
+@pytest.mark.parametrize(
+    ("name", "also"),
+    [("texture-stylized", {"early_loss", "final_loss"}), ("texture-supervised", {"corrupted"})],
+)
+def test_a_claim_is_trained_and_measured_on_shapes(
+    name: str, also: set[str], tmp_path: Path
+) -> None:
+    not_there = "method." if name == "texture-supervised" else "-"
+    outcome = reproduce(
+        name,
+        images(),
+        only=["images=original", "images=stylized"],
+        sets=[change for change in SETS if not change.startswith(not_there)],
+        seeds=1,
+        tests=all_tests(),
+        out=tmp_path / "out",
+        cache=tmp_path / "trainings",
+    )
+    assert outcome.trained == 2
+    for (metrics,) in outcome.metrics.values():
+        assert metrics.keys() >= {"test", "unseen", "paired", "sketch", "shape_bias", *also}
+        assert 0 <= metrics["unseen"] <= 100
 
 
 def test_other_recipes_are_those_for_the_same_data() -> None:

@@ -65,7 +65,8 @@ class TextureSupervised(texture.TextureClaim):
         seeds=3,
         arms=(_PLAIN, _DIFFUSED, _STYLIZED),
         primary=difference("unseen", _DIFFUSED, _PLAIN, 1, paper=_PRINTED_GAINS["unseen"]),
-        changes=("schedule.epochs=20",),  # with labels, more change little
+        # With labels, 10 reach 99.6 % of the classes of drawings of another seed.
+        changes=("schedule.epochs=20",),
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
