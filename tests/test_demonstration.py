@@ -13,7 +13,7 @@ from unshortcut.recipes.load import load_recipe, to_yaml
 
 def test_the_data_sheet_shows_every_class_in_every_split() -> None:
     page = np.asarray(data_sheet())
-    assert page.shape[0] > 5 * 128 and page.shape[1] > 8 * 128
+    assert page.shape[0] > 7 * 128 and page.shape[1] > 8 * 128
 
 
 def test_the_demo_trains_probes_and_writes_what_it_says(

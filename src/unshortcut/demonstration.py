@@ -110,16 +110,16 @@ def untrained(seed: int) -> LoadedModel:
 
 
 def data_sheet() -> PillowImage.Image:
-    """A contact sheet with one image per class from each split."""
-    rows = []
-    for split in SPLITS:
+    """A contact sheet with one image per class from each split of the demo, and of two others."""
+    rows, shown = [], (*SPLITS, "paired", "unseen")
+    for split in shown:
         source = Shapes(split, count=400)
         labels = source.labels
         assert labels is not None
         first = [int((labels == label).nonzero()[0][0]) for label in range(len(SHAPE_NAMES))]
         rows.append([source.image(index).pixels() for index in first])
     titles = [f"{s}, {t}" for s, t in zip(SHAPE_NAMES, TEXTURE_NAMES, strict=True)]
-    return sheet(rows, titles, SPLITS)
+    return sheet(rows, titles, shown)
 
 
 def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> LoadedModel:

@@ -17,7 +17,7 @@ from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.build.operation import Operation
 from unshortcut.cli.filter import command as filter_command
 from unshortcut.data.named import NAMES
-from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES
+from unshortcut.data.shapes import SHAPE_NAMES, TEXTURE_NAMES, UNSEEN_TEXTURE_NAMES
 from unshortcut.data.shapes.source import COUNTS, FACTORS
 from unshortcut.data.tree import IMAGE_EXTENSIONS
 from unshortcut.discovery import find_all
@@ -130,7 +130,7 @@ def test_the_splits_of_shapes_are_listed_with_their_sizes() -> None:
 
 def test_names_of_data_shapes_textures_labels_and_extensions_are_listed() -> None:
     text = DATA.read_text(encoding="utf-8")
-    for name in (*NAMES, *SHAPE_NAMES, *TEXTURE_NAMES, *FACTORS):
+    for name in (*NAMES, *SHAPE_NAMES, *TEXTURE_NAMES, *UNSEEN_TEXTURE_NAMES, *FACTORS):
         assert f"`{name}`" in text, name
     extensions = text.partition("image's extension (`")[2].partition("`")[0]
     assert set(extensions.split()) == IMAGE_EXTENSIONS

@@ -28,7 +28,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("claim", all_claims().values(), ids=lambda claim: claim.name)
 def test_every_claim_has_the_protocol_of_its_paper(claim: Claim) -> None:
-    assert claim.protocol == ("looc" if claim.name.startswith("looc") else "nsn")
+    paper, _, _ = claim.name.partition("-")
+    assert claim.protocol == {"looc": "looc", "negatives": "nsn", "texture": "moco"}[paper]
 
 
 class WithProtocol(SmallClaim):

@@ -111,6 +111,8 @@ def test_drawn_shapes_know_their_cues() -> None:
     ).source.identity(0)
     with pytest.raises(UsageError, match="shapes@sketch do not have two cues"):
         open_conflict("shapes@sketch")
+    with pytest.raises(UsageError, match="shapes@unseen do not have two cues"):
+        open_conflict("shapes@unseen")
 
 
 def test_the_published_stimuli_have_16_classes_and_22_that_agree() -> None:

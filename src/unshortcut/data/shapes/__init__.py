@@ -5,6 +5,7 @@ from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.plan import POSITION_NAMES
 from unshortcut.data.shapes.source import SPLITS, Scene, Shapes
 from unshortcut.data.shapes.textures import TEXTURE_NAMES
+from unshortcut.data.shapes.unseen_textures import UNSEEN_TEXTURE_NAMES
 
 __all__ = [
     "COLOR_NAMES",
@@ -12,6 +13,7 @@ __all__ = [
     "SHAPE_NAMES",
     "SPLITS",
     "TEXTURE_NAMES",
+    "UNSEEN_TEXTURE_NAMES",
     "Scene",
     "Shapes",
 ]

@@ -97,6 +97,7 @@ def paint_texture(
 ) -> None:
     """Paint a texture onto the canvas where `cover` is above 0.
 
+    `kind` is an index into `ALL_TEXTURE_NAMES`, known and unseen; see `pattern` for the units.
     `period` and `origin` are in units of the image; `colors` are the background and the foreground
     of the pattern. The edge between them is antialiased over one pixel.
     """

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from unshortcut.data.shapes.colors import Color, Colors, color, sample_colors
 from unshortcut.data.shapes.outlines import OUTLINES, SHAPE_NAMES, Points, placed, wobbled
 from unshortcut.data.shapes.sampler import Sampler
+from unshortcut.data.shapes.textures import KNOWN
 from unshortcut.randomness import generator
 
 POSITION_NAMES: tuple[str, ...] = ("top left", "top right", "bottom left", "bottom right")
@@ -20,6 +21,9 @@ PERIOD = (0.095, 0.12)
 SCENE_PERIOD = (0.062, 0.078)
 """Scenes have smaller objects, and so finer textures."""
 MARGIN = 0.02
+
+INDEPENDENT = {"paired": 0, "paired-test": 0, "unseen": KNOWN}
+"""Splits whose textures are independent of the shapes: the first of their eight textures."""
 
 Circle = tuple[float, float, float]
 """x, y and radius."""
@@ -65,11 +69,16 @@ def factors(split: str, index: int) -> tuple[int, int, int]:
     """Shape, texture and rotation (in units of 90 degrees) of an image.
 
     They cycle with the index, so that any range of images is balanced. In `conflict`, each shape
-    is combined with every other texture once in 56 images, and never with its own.
+    is combined with every other texture once in 56 images, and never with its own. In the splits
+    of `INDEPENDENT`, each shape is combined with each of eight textures once in 64 images.
     """
     shapes = len(SHAPE_NAMES)
     shape, lap = index % shapes, index // shapes
-    texture = (shape + 1 + lap % (shapes - 1)) % shapes if split == "conflict" else shape
+    texture = shape
+    if split == "conflict":
+        texture = (shape + 1 + lap % (shapes - 1)) % shapes
+    elif split in INDEPENDENT:
+        texture = INDEPENDENT[split] + (3 * shape + 1 + lap) % shapes
     return shape, texture, lap % 4 if split == "rotated" else 0
 
 

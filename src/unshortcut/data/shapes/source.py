@@ -13,7 +13,7 @@ from unshortcut.data.shapes.colors import COLOR_NAMES
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.paint import masks, paint
 from unshortcut.data.shapes.plan import POSITION_NAMES, ImagePlan, factors, sample_plan
-from unshortcut.data.shapes.textures import TEXTURE_NAMES
+from unshortcut.data.shapes.textures import ALL_TEXTURE_NAMES, TEXTURE_NAMES
 from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.errors import UsageError, unknown
 from unshortcut.imaging.corruptions import CORRUPTIONS, corrupt
@@ -21,6 +21,7 @@ from unshortcut.randomness import generator
 
 _TESTS = ("test", "conflict", "sketch", "silhouette", "texture", "rotated", "stylized", "corrupted")
 COUNTS = {"train": 6000, "val": 1000} | dict.fromkeys(_TESTS, 2000) | {"scene": 1000}
+COUNTS |= {"paired": 6000, "paired-test": 2000, "unseen": 2000}
 """Default number of images of each split."""
 
 SPLITS: tuple[str, ...] = tuple(COUNTS)
@@ -31,7 +32,8 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "color": COLOR_NAMES,
     "position": POSITION_NAMES,
 }
-"""The factors that can serve as the label, with the names of their classes."""
+"""The factors that can serve as the label, with the names of their classes; `unseen` has further
+textures."""
 
 ABSENT: dict[str, tuple[str, ...]] = {
     "sketch": ("texture", "color"),
@@ -73,7 +75,8 @@ class Shapes(ImageSource):
     shape label is the class that the texture belongs to. In `stylized`, object and background have
     the colors and the texture of a random pattern, which is independent of the class. `corrupted`
     cycles through the corruptions of ImageNet-C and their severities. In `scene`, the labels are
-    those of the first object.
+    those of the first object. In `paired`, `paired-test` and `unseen`, every shape has each of
+    eight textures equally often, in `unseen` eight that no other split has.
 
     Args:
         split: one of `SPLITS`.
@@ -118,7 +121,8 @@ class Shapes(ImageSource):
         """(N,): counterclockwise rotation in units of 90 degrees; 0 except in `rotated`."""
         self._drawn: dict[int, ImageArray] = {}
         """Images by index: drawing takes a fifth of the time of training on them."""
-        self.classes = FACTORS[label]
+        further = split == "unseen" and label == "texture"
+        self.classes = ALL_TEXTURE_NAMES if further else FACTORS[label]
         self.labels = getattr(self, f"{label}_labels")
 
     @cached_property

@@ -1,16 +1,20 @@
-"""The eight textures: two-tone patterns, each defined by a signed distance."""
+"""The textures: two-tone patterns, each defined by a signed distance."""
 
 import numpy as np
 from numba import njit
 
+from unshortcut.data.shapes.unseen_textures import UNSEEN_TEXTURE_NAMES, unseen_pattern
+
 TEXTURE_NAMES = ("stripes", "checker", "dots", "zigzag", "grid", "bricks", "rings", "crosses")
+ALL_TEXTURE_NAMES = (*TEXTURE_NAMES, *UNSEEN_TEXTURE_NAMES)
+KNOWN = len(TEXTURE_NAMES)
 
 
 @njit(cache=True, nogil=True)
 def pattern(kind: int, u: float, v: float) -> float:
     """Signed distance of (u, v) from the pattern's edges, in periods; positive in the foreground.
 
-    `kind` is an index into `TEXTURE_NAMES`; u and v count periods along the pattern's axes.
+    `kind` is an index into `ALL_TEXTURE_NAMES`; u and v count periods along the pattern's axes.
     """
     if kind == 0:
         return _stripe(u)
@@ -26,7 +30,9 @@ def pattern(kind: int, u: float, v: float) -> float:
         return _bricks(u, v)
     if kind == 6:
         return _rings(u / 1.5, v / 1.5) * 1.5
-    return _crosses(u / 1.3, v / 1.3) * 1.3
+    if kind == 7:
+        return _crosses(u / 1.3, v / 1.3) * 1.3
+    return unseen_pattern(kind - KNOWN, u, v)
 
 
 @njit(cache=True, nogil=True, inline="always")

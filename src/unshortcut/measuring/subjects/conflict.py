@@ -95,8 +95,9 @@ def _known(text: str, known: Collection[str]) -> str | None:
 
 def _from_shapes(source: Shapes) -> Conflict:
     """The built-in shapes know their cues; each texture is named after the shape it goes with."""
-    if min(source.shape_labels.min(), source.texture_labels.min()) < 0:
+    cues = source.texture_labels
+    if cues.min() < 0 or cues.max() >= len(SHAPE_NAMES):
         raise UsageError(
             f"the images of shapes@{source.split} do not have two cues; use shapes@conflict"
         )
-    return Conflict(source, SHAPE_NAMES, source.shape_labels, source.texture_labels)
+    return Conflict(source, SHAPE_NAMES, source.shape_labels, cues)

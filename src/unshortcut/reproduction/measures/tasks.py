@@ -83,7 +83,7 @@ class FactorsMeasure(Measure):
         return {"tasks": tasks, "seeds": self.seeds, **evaluation.probe_settings}
 
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
-        return _accuracies(run, factor_tasks(evaluation), evaluation, self.seeds)
+        return accuracies(run, factor_tasks(evaluation), evaluation, self.seeds)
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,13 @@ class TransferMeasure(Measure):
         return {"pairs": pairs, "seeds": self.seeds, **evaluation.probe_settings}
 
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
-        return _accuracies(run, transfer_tasks(evaluation), evaluation, self.seeds)
+        return accuracies(run, transfer_tasks(evaluation), evaluation, self.seeds)
 
 
-def _accuracies(
+def accuracies(
     run: Path, tasks: list[Task], evaluation: "Evaluation", seeds: int
 ) -> dict[str, float]:
+    """The metrics (%) of a run in all tasks."""
     if not tasks:
         return {}
     from unshortcut.models.load import load_model
