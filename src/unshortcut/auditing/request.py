@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from unshortcut.errors import UsageError
 from unshortcut.result import public_name
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from unshortcut.data.naming import Data
     from unshortcut.models.load import ModelLike
 
-    AuditModel = ModelLike | nn.Module | Any
+    AuditModel: TypeAlias = ModelLike | nn.Module | Any
 
 Triple = tuple[float, float, float]
 

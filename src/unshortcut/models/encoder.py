@@ -8,8 +8,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
-import unshortcut.models.alexnet  # noqa: F401 (registers its model with timm)
 from unshortcut.errors import UsageError, unknown
+from unshortcut.models.alexnet import alexnet_jigsaw  # noqa: F401 (importing registers it)
 from unshortcut.models.branches import Branched
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.heads import HiddenLayerSettings, WithHiddenLayers
