@@ -106,7 +106,7 @@ def test_three_steps_equal_a_transcription_of_the_algorithm(settings: DenseCLSet
             for row in (0, 1):
                 for column in (0, 1):
                     cosines = {
-                        (r, c): float(unit(query_map[:, row, column]) @ unit(key_map[:, r, c]))
+                        (r, c): (unit(query_map[:, row, column]) @ unit(key_map[:, r, c])).item()
                         for r in (0, 1)
                         for c in (0, 1)
                     }
@@ -243,7 +243,7 @@ def test_texture_negatives_outside_the_exponential_count_alpha_times() -> None:
     losses = []
     for image in range(IMAGES):
         for cell, features in zip(embedded.cells[image], embedded.features[image], strict=True):
-            cosines = [float(unit(features) @ unit(other)) for other in keys.features[image]]
+            cosines = [(unit(features) @ unit(other)).item() for other in keys.features[image]]
             matched = keys.cells[image][cosines.index(max(cosines))]
             similarity = unit(cell) @ negatives.mean[image] + TEMPERATURE * math.log(3.0)
             losses.append(nce(unit(cell), matched, queue, [similarity]))

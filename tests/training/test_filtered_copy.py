@@ -10,6 +10,7 @@ import pytest
 import torch
 from lightning.pytorch import Callback, Trainer
 
+from tests.methods.small_runs import small_run
 from tests.small import TINY_RECIPE
 from unshortcut import pretrain
 from unshortcut.data.copies import MANIFEST, open_copy, with_filtered_copy
@@ -52,6 +53,23 @@ def test_a_run_with_a_filtered_copy_trains_on_images_and_copies_and_lists_what_i
     plain = pretrain(TINY_RECIPE, photos, tmp_path / "plain", sets=sets)
     steps = [read_log(folder / "log.jsonl")[-1]["step"] for folder in (run.folder, plain.folder)]
     assert steps == [2 * (63 // 16), 2 * (32 // 16)], "two epochs of whole batches"
+
+
+def test_densecl_trains_on_copies_with_patch_negatives_and_diffusion(
+    photos: Path, tmp_path: Path
+) -> None:
+    sets = [
+        f"data.filtered_copy={tmp_path / 'copy'}",
+        "method.hidden=8",
+        "method.negatives=[{name: queue, size: 32}, {name: patch}]",
+        "method.dense_negatives=[{name: queue, size: 32}, {name: patch}]",
+        "schedule.epochs=1",
+        "training.log_steps=1",
+    ]
+    out = tmp_path / "run"
+    small_run("densecl-anisotropic-shapes", out, sets, source=open_data(photos))
+    (entry,) = (entry for entry in read_log(out / "log.jsonl") if "loss" in entry)
+    assert entry["loss"] == pytest.approx((entry["loss_global"] + entry["loss_dense"]) / 2)
 
 
 def test_copies_have_the_augmentations_of_their_own_and_images_those_of_all(
