@@ -15,7 +15,7 @@ from unshortcut.methods.method import DeviceBatch, Method
 from unshortcut.methods.optimization import build_optimizer
 from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.checkpointing import checkpoint_gradients
-from unshortcut.models.encoder import Encoder
+from unshortcut.models.encoder import Encoder, NoEncoder
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import AnyRecipe, load_recipe, read_recipe, to_mapping, to_yaml
@@ -31,6 +31,10 @@ from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.resume import require_same_run
 from unshortcut.training.run_data import RunData, open_run_data
 from unshortcut.views.sheet import view_sheet
+
+
+_FINAL = ("loss", "embedding_std", "psnr", "knn")
+"""Entries of the log whose last values are the metrics of a run."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,10 @@ def pretrain(
     if not leads:
         return PretrainingRun(folder.path, {})
     metrics = _final_metrics(folder, knn, method)
-    card = card_of(method, settings, run_data.source.classes)
-    save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
+    method.export(folder.path, _about(settings))
+    if settings.method.has_encoder:
+        card = card_of(method, settings, run_data.source.classes)
+        save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
     write_result(
         folder.result,
         "pretrain",
@@ -118,10 +124,25 @@ def check_method(method: Method, recipe: Recipe, machine: Machine) -> list[str]:
     images = recipe.data.batch_size // (machine.world_size * training.accumulate)
     batch = DeviceBatch(images, machine.world_size, training.sync_batch_norm)
     recipe.method.check(batch)
-    build_optimizer(method, recipe.optimizer)
+    if not method.automatic_optimization:
+        _check_in_turn(recipe)
+    for part in method.optimized():
+        build_optimizer(*part)
     if training.gradient_checkpointing:
         checkpoint_gradients(method.encoder)
     return recipe.method.warnings(batch)
+
+
+def _check_in_turn(recipe: Recipe) -> None:
+    """Refuse what has no meaning where networks are updated in turn, each before the next."""
+    for key, value in (
+        ("training.accumulate", recipe.training.accumulate > 1),
+        ("training.gradient_clip", recipe.training.gradient_clip is not None),
+    ):
+        if value:
+            raise UsageError(
+                f"method '{recipe.method.name}' updates its networks in turn: leave out '{key}'"
+            )
 
 
 def build_method(
@@ -156,7 +177,13 @@ def build_sized_method(
     """Build the method of a recipe for data of a given size, which need not be there."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
-        encoder = Encoder(recipe.encoder, channels_last=recipe.training.channels_last)
+        channels_last = recipe.training.channels_last
+        if not recipe.method.has_encoder:
+            if init is not None:
+                raise UsageError(f"--init: method '{recipe.method.name}' has no encoder to load")
+            encoder: Encoder = NoEncoder(channels_last=channels_last)
+        else:
+            encoder = Encoder(recipe.encoder, channels_last=channels_last)
         if init is not None:
             load_into(encoder, init)
         return recipe.method.build(encoder, recipe.training_context(num_images, num_classes))
@@ -219,7 +246,7 @@ def _write_views_and_skipped(
 def _final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for entry in read_log(folder.log):
-        metrics |= {key: entry[key] for key in ("loss", "embedding_std", "knn") if key in entry}
+        metrics |= {key: entry[key] for key in _FINAL if key in entry}
     if knn is not None:
         # A run that was killed after its last step has not measured yet.
         metrics["knn"] = knn.measure(method) if knn.accuracy is None else knn.accuracy
@@ -235,7 +262,10 @@ def card_of(method: Method, recipe: Recipe, classes: Sequence[str] | None = None
         dim=encoder.dim,
         classes=None if classes is None or method.linear_classifier is None else list(classes),
         spaces=list(method.spaces) if encoder.settings.branches > 1 and method.spaces else None,
-        recipe=to_mapping(recipe),
-        versions=versions(),
-        commit=commit(),
+        **_about(recipe),
     )
+
+
+def _about(recipe: Recipe) -> dict[str, Any]:
+    """What the card of anything that a run has trained says about its origin."""
+    return {"recipe": to_mapping(recipe), "versions": versions(), "commit": commit()}
