@@ -125,12 +125,13 @@ class Translation(AlternatingMethod):
             return
         real = self.discriminator(photo, target)
         fake = self.discriminator(photo, generated.detach())
+        loss = discriminator_loss(real, fake)
         metrics = {
-            "discriminator": discriminator_loss(real, fake).detach(),
+            "discriminator": loss.detach(),
             "right_real": (real > 0).float().mean(),
             "right_generated": (fake < 0).float().mean(),
         }
-        yield Turn(("discriminator",), discriminator_loss(real, fake), metrics)
+        yield Turn(("discriminator",), loss, metrics)
 
     def translation_loss(
         self, photo: Tensor, generated: Tensor, target: Tensor

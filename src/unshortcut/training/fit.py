@@ -21,8 +21,8 @@ from unshortcut.training.machine import Machine
 from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.progress import TrainingProgress
 from unshortcut.training.run_data import RunData
-from unshortcut.training.samples import Samples
 from unshortcut.training.safeguards import Checkpointing, StepExchange, signals_restored
+from unshortcut.training.samples import Samples
 
 
 def fit(

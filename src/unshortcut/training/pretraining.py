@@ -32,7 +32,6 @@ from unshortcut.training.resume import require_same_run
 from unshortcut.training.run_data import RunData, open_run_data
 from unshortcut.views.sheet import view_sheet
 
-
 _FINAL = ("loss", "embedding_std", "psnr", "knn")
 """Entries of the log whose last values are the metrics of a run."""
 

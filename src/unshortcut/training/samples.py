@@ -29,10 +29,10 @@ class Samples(Callback):
         if self._views is None:
             self._views = sample_views(self.source, self.plan, self.seed)
         method = method_of(pl_module)
-        views = {
-            name: method.normalize(view.to(method.device)) for name, view in self._views.items()
-        }
-        pictures = method.pictures(views)
+        on_device = {name: view.to(method.device) for name, view in self._views.items()}
+        pictures = method.pictures(
+            {name: method.normalize(view) for name, view in on_device.items()}
+        )
         columns = [images.cpu().permute(0, 2, 3, 1).numpy() for images in pictures.values()]
         page = sheet(list(zip(*columns, strict=True)), list(pictures), side=_SIDE)
         with atomic_open(self.path) as file:

@@ -4,6 +4,7 @@ A filter changes an image little, so the identity is a better start than a U-Net
 rebuild every pixel: here the first step already returns the photograph itself.
 """
 
+from itertools import pairwise
 from typing import Annotated
 
 from pydantic import Field
@@ -35,18 +36,16 @@ class ResidualGenerator(Generator):
     def __init__(self, width: int = 32, depth: int = 8) -> None:
         super().__init__()
         channels = [3, *[width] * (depth - 1), 3]
-        layers: list[nn.Module] = []
-        for inner, outer in zip(channels, channels[1:], strict=False):
-            layers += [nn.Conv2d(inner, outer, 3, padding=1), nn.ReLU(inplace=True)]
-        self.correction = nn.Sequential(*layers[:-1])
-        last = layers[-2]
-        assert isinstance(last, nn.Conv2d) and last.bias is not None
-        for convolution in layers[:-2:2]:
-            assert isinstance(convolution, nn.Conv2d) and convolution.bias is not None
+        convolutions = [nn.Conv2d(a, b, 3, padding=1) for a, b in pairwise(channels)]
+        for convolution in convolutions[:-1]:
             nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
+        nn.init.zeros_(convolutions[-1].weight)
+        layers: list[nn.Module] = []
+        for convolution in convolutions:
+            assert convolution.bias is not None
             nn.init.zeros_(convolution.bias)
-        nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)
+            layers += [convolution, nn.ReLU(inplace=True)]
+        self.correction = nn.Sequential(*layers[:-1])
 
     def generate(self, images: Tensor) -> Tensor:
         corrected: Tensor = images + self.correction(images)

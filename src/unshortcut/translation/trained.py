@@ -63,9 +63,8 @@ def to_pixels(images: Tensor) -> Tensor:
 
 def save_generator(network: Generator, card: GeneratorCard, weights: Path) -> None:
     """Write the weights of a generator and its card."""
-    tensors = {
-        key: value.detach().cpu().contiguous() for key, value in network.state_dict().items()
-    }
+    state = network.state_dict()
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     write_bytes(weights, save(tensors))
     write_json(weights.with_suffix(".json"), card.model_dump(mode="json"))
 
