@@ -23,10 +23,12 @@ from unshortcut.methods.pix2pix import Pix2Pix, Pix2PixSettings, psnr
 from unshortcut.models.encoder import NoEncoder
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.checkpoint import load_checkpoint
+from unshortcut.training.exporting import export
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.forecasting import forecast
 from unshortcut.training.logs import read_log
 from unshortcut.training.pretraining import build_method, pretrain
+from unshortcut.training.projection import load_projection
 from unshortcut.translation.discriminator import DiscriminatorSettings
 from unshortcut.translation.residual import ResidualSettings
 from unshortcut.translation.trained import load_generator
@@ -94,7 +96,7 @@ def test_the_losses_are_those_of_the_paper_and_each_trains_its_own_network() -> 
         names, parameters = zip(*network.named_parameters(), strict=True)
         gradients = torch.autograd.grad(loss, parameters, retain_graph=True)
         for name, gradient in zip(names, gradients, strict=True):
-            torch.testing.assert_close(found[f"{prefix}.{name}"], gradient, rtol=1e-5, atol=1e-9)
+            torch.testing.assert_close(found[f"{prefix}.{name}"], gradient, rtol=1e-4, atol=1e-7)
 
 
 def test_without_an_adversarial_weight_there_is_no_discriminator_and_the_loss_is_l1() -> None:
@@ -139,7 +141,8 @@ def test_one_step_of_a_run_updates_the_discriminator_and_then_the_generator(
     tmp_path: Path,
 ) -> None:
     sets = ["data.batch_size=8", "views.size=24", "data.workers=0", "schedule.epochs=1",
-            "schedule.constant_epochs=0", "method.gan=3"]  # fmt: skip
+            "schedule.constant_epochs=0", "method.gan=3",
+            "optimizer={name: sgd, lr: 0.01, momentum: 0, weight_decay: 0}"]  # fmt: skip
     source = Shapes("train", size=32, count=8)
     pretrain("pix2pix-shapes", source, tmp_path / "run", sets=sets)
     recipe = load_recipe("pix2pix-shapes", sets)
@@ -152,31 +155,31 @@ def test_one_step_of_a_run_updates_the_discriminator_and_then_the_generator(
         for name in ("input", "target")
     )
     g, d = method.generator, method.discriminator
-    adam = {net: torch.optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.999)) for net in (g, d)}
+    sgd = {network: torch.optim.SGD(network.parameters(), lr=0.01) for network in (g, d)}
     made = g(x)
     loss = 0.5 * (F.softplus(-d(x, y)).mean() + F.softplus(d(x, made.detach())).mean())
     loss.backward()
-    adam[d].step()
+    sgd[d].step()
     g.zero_grad()
     (3 * F.softplus(-d(x, made)).mean() + 100 * (made - y).abs().mean()).backward()
-    adam[g].step()
+    sgd[g].step()
     state = load_checkpoint(RunFolder(tmp_path / "run").checkpoint)
     assert state["global_step"] == 1, "a batch is one step, however many optimizers there are"
     for name, value in method.named_parameters():
-        torch.testing.assert_close(state["state_dict"][name], value.detach(), rtol=0, atol=2e-5)
+        torch.testing.assert_close(state["state_dict"][name], value.detach(), rtol=0, atol=1e-6)
 
 
 def test_its_run_has_a_generator_that_is_nearer_to_the_target_and_no_encoder(
     tmp_path: Path,
 ) -> None:
-    run = small_run("pix2pix-shapes", tmp_path / "run", [NO_ENCODER, "schedule.epochs=12"])
+    run = small_run("pix2pix-shapes", tmp_path / "run", [NO_ENCODER, "schedule.epochs=6"])
     files = {path.name for path in run.folder.iterdir()}
     assert {"generator.safetensors", "generator.json", "samples.png", "result.json"} <= files
     assert "encoder.safetensors" not in files
     entries = read_log(RunFolder(run.folder).log)
     assert {"loss", "l1", "gan", "discriminator", "psnr", "lr"} <= entries[-1].keys()
     assert [entry["step"] for entry in entries] == sorted({e["step"] for e in entries})
-    assert entries[-1]["step"] == 36 and run.metrics["psnr"] == entries[-1]["psnr"]
+    assert entries[-1]["step"] == 18 and run.metrics["psnr"] == entries[-1]["psnr"]
 
     trained = load_generator(run.folder)
     assert trained.card.target is not None and trained.card.target["kappa"] == 60
@@ -184,13 +187,16 @@ def test_its_run_has_a_generator_that_is_nearer_to_the_target_and_no_encoder(
     targets = [anisotropic_diffusion(image, iterations=20, kappa=60) for image in images]
 
     def error(outputs: list[Any]) -> float:
-        return float(
-            np.mean([np.abs(a - b.astype(float)) for a, b in zip(outputs, targets, strict=True)])
-        )
+        pairs = zip(outputs, targets, strict=True)
+        return float(np.mean([np.abs(one - other.astype(float)) for one, other in pairs]))
 
-    assert error([trained(image) for image in images]) < 0.9 * error(images)
+    assert error([trained(image) for image in images]) < 0.95 * error(images)
     with pytest.raises(UsageError, match="a filter and no encoder; apply it with `unshortcut filt"):
         run.model()
+    with pytest.raises(UsageError, match="a filter and no encoder"):
+        export(run.folder)
+    with pytest.raises(UsageError, match="a run of 'pix2pix', which trains no encoder"):
+        load_projection(run.folder)
 
 
 def test_a_run_with_dropout_and_batch_norm_resumes_exactly(tmp_path: Path) -> None:
@@ -244,7 +250,7 @@ def test_a_run_on_two_devices_has_the_weights_of_a_run_on_one(tmp_path: Path) ->
         (["method.discriminator.layers=4"], "layers 4 needs views of at least 48 pixels"),
         (
             ["training.accumulate=2"],
-            "updates its networks in turn: leave out 'training.accumulate'",
+            "networks in turn: leave out 'training.accumulate'",
         ),
         (["training.gradient_clip=1"], "leave out 'training.gradient_clip'"),
         (["encoder.name=resnet18"], "has no encoder: leave out 'encoder'"),

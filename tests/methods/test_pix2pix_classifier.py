@@ -136,7 +136,7 @@ def test_it_resumes_exactly_with_three_optimizers(trained: Path, tmp_path: Path)
 
 def test_a_forecast_needs_no_training(trained: Path) -> None:
     source = Shapes("train", size=32, count=64)
-    sets = [f"method.weights={trained}", "views.size=24"]
+    sets = [f"method.weights={trained}", "views.size=24", "data.batch_size=32"]
     found = forecast(
         "pix2pix-anisotropic-shapes", source, sets=sets, images_per_second=1, seconds=0
     )
@@ -159,6 +159,6 @@ def test_what_is_wrong_is_one_sentence_before_a_run(trained: Path, tmp_path: Pat
         assert "\n" not in str(caught.value)
         assert not (tmp_path / "run").exists()
     with pytest.raises(UsageError, match="needs labels, and the data have none"):
-        Pix2PixClassifierSettings(generator=GENERATOR).build(
+        Pix2PixClassifierSettings(generator=GENERATOR, gan=0.0).build(
             SixteenEncoder(), TrainingContext(num_images=9, size=SIZE)
         )

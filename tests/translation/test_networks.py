@@ -98,11 +98,11 @@ def test_dropout_and_initial_weights_are_those_of_the_published_code() -> None:
     network = UNetGenerator(width=8, depth=8)
     dropped = [level for level, up in enumerate(network.up) if isinstance(up[-1], nn.Dropout)]  # type: ignore[index]
     assert dropped == [4, 5, 6]
-    weights = torch.cat(
-        [m.weight.flatten() for m in network.down.modules() if hasattr(m, "stride")]
-    )  # type: ignore[arg-type]
+    convolutions = [m for m in network.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d)]
+    weights = torch.cat([one.weight.detach().flatten() for one in convolutions])
     assert abs(float(weights.std()) - 0.02) < 1e-3 and abs(float(weights.mean())) < 1e-3
-    scales = torch.cat([m.weight for m in network.modules() if isinstance(m, nn.BatchNorm2d)])
+    norms = [m for m in network.modules() if isinstance(m, nn.BatchNorm2d)]
+    scales = torch.cat([norm.weight.detach() for norm in norms])
     assert abs(float(scales.mean()) - 1) < 0.01 and 0.01 < float(scales.std()) < 0.03
 
 
