@@ -50,10 +50,11 @@ def run_steps(
     batch: int,
     encoder: type[Encoder] = PlainEncoder,
     convert: Callable[[Method], None] = lambda method: None,
+    size: int = 4,
 ) -> Trace:
     """A few plain gradient steps in float64, gradients averaged over ranks as DDP does.
 
-    `convert` changes the method before its first step.
+    `convert` changes the method before its first step; views have `size` pixels a side.
     """
     torch.manual_seed(0)
     training = TrainingContext(num_images=IMAGES, num_classes=CLASSES)
@@ -62,7 +63,7 @@ def run_steps(
     names = tuple(settings.view_transforms())
     losses, gradients = [], []
     for step in range(STEPS):
-        views = part_of(random_views(names, batch, seed=step), rank, world)
+        views = part_of(random_views(names, batch, step, size), rank, world)
         index, label = (part_of({"": all_}, rank, world)[""] for all_ in _names(batch, step))
         result = method.loss(Batch(views, index, label))
         method.zero_grad()

@@ -30,6 +30,7 @@ from unshortcut.recipes.catalog import GROUPS, recipe_infos
 from unshortcut.recipes.reading import read_recipe
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.resume import HARMLESS
+from unshortcut.translation.generator import GeneratorSettings
 
 RECIPES = ROOT / "docs" / "recipes.md"
 DATA = ROOT / "docs" / "data.md"
@@ -37,16 +38,26 @@ TEXTURE = ROOT / "docs" / "texture.md"
 REQUIRED = "required"
 OPERATIONS = find_all("unshortcut.build.operations", Operation)  # type: ignore[type-abstract]
 
-PARTS: dict[str, type] = {
-    name: part
-    for package, base in {
-        "unshortcut.methods": MethodSettings,
-        "unshortcut.negatives": NegativeSettings,
-        "unshortcut.losses": Loss,
-        "unshortcut.augmentations": Augmentation,
-    }.items()
-    for name, part in find_all(package, base).items()
+PACKAGES: dict[str, type] = {
+    "unshortcut.methods": MethodSettings,
+    "unshortcut.translation": GeneratorSettings,
+    "unshortcut.negatives": NegativeSettings,
+    "unshortcut.losses": Loss,
+    "unshortcut.augmentations": Augmentation,
 }
+
+
+def titled_parts() -> dict[str, type]:
+    """Every part by its title: its name and, if an earlier part has the same one, its kind."""
+    found: dict[str, type] = {}
+    for package, base in PACKAGES.items():
+        kind = package.rpartition(".")[2].removesuffix("s")
+        for name, part in find_all(package, base).items():
+            found[f"{name} ({kind})" if name in found else name] = part
+    return found
+
+
+PARTS = titled_parts()
 
 
 def schema_keys(model: type[BaseModel] = Recipe, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -82,7 +93,8 @@ def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
 @pytest.mark.parametrize("name", PARTS)
 def test_every_setting_of_a_part_is_documented_with_its_default(name: str) -> None:
     part: Any = PARTS[name]
-    assert f"#### `{name}`" in RECIPES.read_text(encoding="utf-8")
+    heading = f"#### `{part.name}`{name.removeprefix(part.name)}\n"
+    assert heading in RECIPES.read_text(encoding="utf-8")
     assert not [f.name for f in fields(part) if f.default is f.default_factory is MISSING]
     settings = part_to_mapping(part())
     assert documented(name) == {key: settings[key] for key in settings if key != "name"}

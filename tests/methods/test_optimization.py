@@ -30,6 +30,14 @@ def test_steps_drop_at_milestones() -> None:
     )
 
 
+def test_pix2pix_keeps_its_rate_and_then_falls_linearly_to_zero() -> None:
+    schedule = ScheduleSettings(epochs=8, kind="linear", constant_epochs=4)
+    factors = [lr_factor(schedule, step, 10) for step in (0, 40, 50, 65, 80)]
+    assert factors == pytest.approx([1, 1, 0.75, 0.375, 0])
+    by_epoch = schedule.model_copy(update={"per": "epoch", "warmup_epochs": 2})
+    assert [lr_factor(by_epoch, 10 * e + 9, 10) for e in (0, 1, 5, 6, 7)] == [0.5, 1, 1, 1, 0.5]
+
+
 def test_warm_up_is_linear_and_then_the_cosine_runs_to_zero() -> None:
     schedule = ScheduleSettings(epochs=10, warmup_epochs=2)
     assert lr_factor(schedule, 0, 100) == pytest.approx(0.005)

@@ -60,7 +60,7 @@ def test_set_reaches_list_entries_by_name_and_by_position() -> None:
     [
         ("optimizer.lrr=1", "unknown key 'optimizer.lrr'; did you mean 'optimizer.lr'"),
         ("data.batch_size=many", "'data.batch_size' .*integer.* got 'many'"),
-        ("schedule.kind=cosin", "'schedule.kind' must be 'cosine', 'step' or 'constant'"),
+        ("schedule.kind=cosin", "'schedule.kind' must be 'cosine', 'step', 'constant' or 'linear'"),
         ("method.name=mocco", "unknown method 'mocco'; did you mean 'moco'"),
         ("method.momentun=0.9", "method 'moco': unknown key 'momentun'; did you mean 'momentum'"),
         ("views.augmentations.color_jiter.p=0", "did you mean 'color_jitter'"),

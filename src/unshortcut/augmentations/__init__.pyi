@@ -13,6 +13,7 @@ from .gaussian_blur import GaussianBlur as GaussianBlur
 from .grayscale import Grayscale as Grayscale
 from .horizontal_flip import HorizontalFlip as HorizontalFlip
 from .patch_tiling import PatchTiling as PatchTiling
+from .pix2pix import GeneratorFilter as GeneratorFilter
 from .rand_augment import RandAugment as RandAugment
 from .random_crop import RandomCrop as RandomCrop
 from .random_resized_crop import RandomResizedCrop as RandomResizedCrop

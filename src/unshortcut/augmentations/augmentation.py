@@ -27,6 +27,10 @@ class Augmentation(ABC):
     def apply(self, image: ImageArray, params: Any) -> ImageArray:
         """Apply sampled parameters to a uint8 (h, w, 3) image, which is never changed in place."""
 
+    def check(self) -> None:
+        """Raise `UsageError` for settings with which it cannot be applied; part of every recipe."""
+        return
+
     def output_size(self, params: Any, height: int, width: int) -> tuple[int, int]:
         """Height and width of the image that `apply` returns."""
         return height, width
@@ -100,6 +104,8 @@ class Pipeline:
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
         self.augmentations = tuple(augmentations)
+        for augmentation in self.augmentations:
+            augmentation.check()
 
     def sample(
         self, rng: Rng, height: int, width: int, given: Mapping[int, Any] = MappingProxyType({})

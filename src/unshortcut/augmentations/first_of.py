@@ -30,6 +30,10 @@ class FirstOf(Augmentation):
             return image
         return self.augmentations[params.chosen].apply(image, params.params)
 
+    def check(self) -> None:
+        for augmentation in self.augmentations:
+            augmentation.check()
+
     def output_size(
         self, params: ChosenAugmentation | None, height: int, width: int
     ) -> tuple[int, int]:

@@ -21,6 +21,11 @@ def command(
         metavar="KEY=VALUE",
         help="A setting of the method, e.g. iterations=50. May be repeated.",
     ),
+    weights: str | None = typer.Option(
+        None,
+        metavar="RUN",
+        help="A Pix2Pix run, for --method pix2pix: short for --set weights=RUN.",
+    ),
     json: JsonOption = None,
     **options: Any,
 ) -> None:
@@ -33,6 +38,7 @@ def command(
     - bilateral: averages neighboring pixels of similar color
     - cartoon: flat colors with dark outlines
     - gaussian: plain blur, which also blurs edges; set sigma=[3.16,4.47], a range
+    - pix2pix: the filter that a Pix2Pix run has learned; give --weights RUN
     - stylized: other textures on the same shapes; set strength, styles, adain
     - texture: the texture alone, as `unshortcut texturize` writes it
 
@@ -42,6 +48,6 @@ def command(
     from unshortcut.build.api import filter_data
     from unshortcut.build.operation import make_operation
 
-    operation = make_operation(method, settings_of(sets))
+    operation = make_operation(method, settings_of(sets, weights=weights))
     made = filter_data(source, destination, operation, **options)
     build.report(made, "filter", source, json, options)

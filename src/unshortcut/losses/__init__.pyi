@@ -1,3 +1,5 @@
+from .adversarial import discriminator_loss as discriminator_loss
+from .adversarial import fooling_loss as fooling_loss
 from .debiased import Debiased as Debiased
 from .debiased import debiased_loss as debiased_loss
 from .hard import Hard as Hard

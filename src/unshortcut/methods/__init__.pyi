@@ -1,3 +1,5 @@
+from .alternating import AlternatingMethod as AlternatingMethod
+from .alternating import Turn as Turn
 from .byol import BYOL as BYOL
 from .byol import BYOLSettings as BYOLSettings
 from .cmc import CMC as CMC
@@ -24,6 +26,10 @@ from .moco import MoCo as MoCo
 from .moco import MoCoSettings as MoCoSettings
 from .optimization import OptimizerSettings as OptimizerSettings
 from .optimization import ScheduleSettings as ScheduleSettings
+from .pix2pix import Pix2Pix as Pix2Pix
+from .pix2pix import Pix2PixSettings as Pix2PixSettings
+from .pix2pix_classifier import Pix2PixClassifier as Pix2PixClassifier
+from .pix2pix_classifier import Pix2PixClassifierSettings as Pix2PixClassifierSettings
 from .simclr import SimCLR as SimCLR
 from .simclr import SimCLRSettings as SimCLRSettings
 from .supervised import Supervised as Supervised

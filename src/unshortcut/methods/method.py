@@ -2,8 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -35,6 +36,8 @@ class TrainingContext:
     """Number of images in the data set; None if nothing is to be trained."""
     num_classes: int | None = None
     """Number of classes; None if the data have no labels."""
+    size: int | None = None
+    """Side of a view in pixels (`views.size`)."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,10 @@ class MethodSettings(ABC):
     """Settings of a method as fields (see `parts.settings`), found by its `name`."""
 
     name: ClassVar[str]
+    has_encoder: ClassVar[bool] = True
+    """Whether the method trains an encoder; otherwise `build` is given a `NoEncoder`."""
+    smallest_batch: ClassVar[int] = 2
+    """Images that a batch must have at least."""
 
     @abstractmethod
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "Method":
@@ -100,8 +107,8 @@ class StepOutput:
 
     loss: Tensor
     """Scalar."""
-    embeddings: Tensor
-    """(N, D) unit rows."""
+    embeddings: Tensor | None
+    """(N, D) unit rows; None for a method without an embedding."""
     metrics: dict[str, Tensor] = field(default_factory=dict)
 
 
@@ -119,6 +126,8 @@ class Method(LightningModule, ABC):
     pixel_shift: Tensor
     last: StepOutput
     """The output of the last training step."""
+    makes_pictures: ClassVar[bool] = False
+    """Whether `pictures` gives any."""
 
     def __init__(self, encoder: Encoder, training: TrainingContext | None) -> None:
         super().__init__()
@@ -154,6 +163,24 @@ class Method(LightningModule, ABC):
     def joint_networks(self) -> tuple[nn.Module, ...]:
         """Networks of a step that call more of an encoder than its forward pass."""
         return ()
+
+    def optimized(self) -> Sequence[tuple[nn.Module, OptimizerSettings]]:
+        """What is trained, and how: an optimizer for each entry."""
+        return [(self, self.training_context.optimizer)]
+
+    def pictures(self, views: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Images (N, 3, H, W), uint8 by title, that show what the method makes of normalized views.
+
+        They are drawn after each epoch; a method that makes no images has none.
+        """
+        return {}
+
+    def export(self, folder: Path, about: Mapping[str, Any]) -> None:
+        """Write what is trained besides the encoder to the run folder.
+
+        `about` is what every card says: `recipe`, `versions` and `commit`.
+        """
+        return
 
     def after_backward(self) -> None:
         """Called after the backward pass of the last `loss`."""
@@ -192,13 +219,20 @@ class Method(LightningModule, ABC):
         return int(self.batches_seen) % accumulated == 0
 
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
+        self.last = self.loss(self.read(batch))
+        if self._trainer is not None:
+            self.log_last(len(batch["index"]))
+        return self.last.loss
+
+    def read(self, batch: Mapping[str, Any]) -> Batch:
+        """A batch of the loader with normalized views."""
         views = {name: self.normalize(view) for name, view in batch["views"].items()}
         metadata = batch.get("metadata", {})
-        self.last = self.loss(Batch(views, batch.get("index"), batch.get("label"), metadata))
-        if self._trainer is not None:
-            metrics = {"loss": self.last.loss.detach(), **self.last.metrics}
-            self.log_dict(metrics, batch_size=len(self.last.embeddings))
-        return self.last.loss
+        return Batch(views, batch.get("index"), batch.get("label"), metadata)
+
+    def log_last(self, count: int) -> None:
+        """Give the output of the last step, of `count` images, to Lightning."""
+        self.log_dict({"loss": self.last.loss.detach(), **self.last.metrics}, batch_size=count)
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         seed = self.training_context.seed
@@ -206,7 +240,8 @@ class Method(LightningModule, ABC):
         # A function of the step has no state to restore, unlike a scheduler.
         step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
         factor = optimization.lr_factor(self.training_context.schedule, step, per_epoch)
-        optimization.set_lr(self.trainer.optimizers[0], factor)
+        for optimizer in self.trainer.optimizers:
+            optimization.set_lr(optimizer, factor)
 
     def _steps_per_epoch(self) -> int:
         return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
@@ -220,8 +255,8 @@ class Method(LightningModule, ABC):
         self.after_backward()
         self.batches_seen += 1
 
-    def configure_optimizers(self) -> Optimizer:
-        return optimization.build_optimizer(self, self.training_context.optimizer)
+    def configure_optimizers(self) -> list[Optimizer]:
+        return [optimization.build_optimizer(*part) for part in self.optimized()]
 
 
 def method_of(module: LightningModule) -> Method:

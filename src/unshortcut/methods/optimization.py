@@ -1,9 +1,9 @@
 """Optimizers (timm's) and learning-rate schedules."""
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from timm.optim import create_optimizer_v2, list_optimizers
 from torch import nn
 from torch.optim import Optimizer
@@ -49,7 +49,7 @@ class ScheduleSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     epochs: int = Field(200, ge=1)
-    kind: Literal["cosine", "step", "constant"] = "cosine"
+    kind: Literal["cosine", "step", "constant", "linear"] = "cosine"
     warmup_epochs: float = Field(0, ge=0)
     """Epochs in which the learning rate rises linearly to its full value."""
     per: Literal["step", "epoch"] = "step"
@@ -57,6 +57,16 @@ class ScheduleSettings(BaseModel):
     milestones: list[int] = []
     """Epochs at which the kind `step` multiplies the learning rate by `gamma`."""
     gamma: float = 0.1
+    constant_epochs: float = Field(0, ge=0)
+    """Epochs after the warm-up before the kind `linear` begins to fall to 0, as in Pix2Pix."""
+
+    @model_validator(mode="after")
+    def _used(self) -> Self:
+        if self.constant_epochs and self.kind != "linear":
+            raise UsageError(
+                f"schedule.constant_epochs is for schedule.kind linear, not for {self.kind}"
+            )
+        return self
 
 
 def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer:
@@ -97,6 +107,10 @@ def lr_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> fl
         return 1.0
     if settings.kind == "step":
         return float(settings.gamma ** sum(epoch >= milestone for milestone in settings.milestones))
+    if settings.kind == "linear":
+        start = settings.warmup_epochs + settings.constant_epochs
+        fallen = max(epoch - start, 0.0) / max(settings.epochs - start, 1e-9)
+        return max(1.0 - fallen, 0.0)
     length = max(settings.epochs - settings.warmup_epochs, 1e-9)
     progress = min((epoch - settings.warmup_epochs) / length, 1.0)
     return 0.5 * (1.0 + math.cos(math.pi * progress))

@@ -14,6 +14,7 @@ from .dense_heads import DenseHead as DenseHead
 from .embedding import embed as embed
 from .encoder import Encoder as Encoder
 from .encoder import EncoderSettings as EncoderSettings
+from .encoder import NoEncoder as NoEncoder
 from .encoder import create_encoder as create_encoder
 from .heads import JigsawHead as JigsawHead
 from .heads import MLPHead as MLPHead

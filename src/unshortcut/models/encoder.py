@@ -92,6 +92,21 @@ class Encoder(nn.Module):
         return features
 
 
+class NoEncoder(Encoder):
+    """In the place of an encoder, for a method that trains none; it has no parameters."""
+
+    def __init__(self, *, channels_last: bool = True) -> None:
+        nn.Module.__init__(self)
+        self.settings = EncoderSettings()
+        self.model = nn.Identity()
+        self.dim = 0
+        if not channels_last:
+            self.memory_format = torch.contiguous_format
+
+    def forward(self, images: Tensor) -> Tensor:
+        raise UsageError("this method trains no encoder, so there are no features")
+
+
 def create_encoder(settings: EncoderSettings, seed: int) -> Encoder:
     """Create an encoder with initial weights that depend only on the seed."""
     with torch.random.fork_rng(devices=[]):

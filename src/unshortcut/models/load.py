@@ -29,6 +29,7 @@ from unshortcut.models.wrapping import (
     with_classes,
 )
 from unshortcut.result import public_name, unique_names
+from unshortcut.translation.trained import refuse_generator
 
 __all__ = [
     "LoadedModel", "ModelLike", "as_model", "from_module", "from_object",
@@ -98,6 +99,7 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     if path.suffix == ".onnx":
         return _onnx(path, stated)
     if path.is_dir():
+        refuse_generator(path)
         raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': it is not a finished run")
     origin, colon, name = text.partition(":")
     if colon and origin == "timm":

@@ -22,7 +22,7 @@ class DataSettings(Strict):
     """The data set that the recipe is made for; `--data` gives another one, or its path."""
     filtered_copy: str | None = None
     """A copy of the data made by `unshortcut filter`, to train on in addition to the data."""
-    batch_size: int = Field(256, ge=2)
+    batch_size: int = Field(256, ge=1)
     """Images per optimizer step, over all devices and accumulated batches."""
     workers: int | None = Field(None, ge=0)
     """Worker processes that make views; by default chosen by the number of cores."""
@@ -87,6 +87,11 @@ class Recipe(Strict):
                 "views.filtered_copy is for the images of data.filtered_copy: set both"
             )
         accumulate, batch = self.training.accumulate, self.data.batch_size
+        if batch < self.method.smallest_batch:
+            raise UsageError(
+                f"'data.batch_size' must be at least {self.method.smallest_batch} for method "
+                f"'{self.method.name}', got {batch}"
+            )
         if batch % accumulate:
             raise UsageError(
                 f"data.batch_size {batch} must be a multiple of training.accumulate {accumulate}"
@@ -96,6 +101,8 @@ class Recipe(Strict):
                 "training.compile and training.gradient_checkpointing exclude each other: "
                 "torch.compile itself chooses which activations to compute again"
             )
+        if not self.method.has_encoder:
+            self._check_without_encoder()
         self.view_plan()
         self.resolved_phases()
         return self
@@ -120,6 +127,10 @@ class Recipe(Strict):
                 recipe = build(Recipe, own, "recipe")
                 if recipe.phases:
                     raise UsageError("a phase has no phases of its own")
+                if not recipe.method.has_encoder:
+                    raise UsageError(
+                        f"method '{recipe.method.name}' trains no encoder to go on with"
+                    )
                 continues = bool(found) and not phase.states_init
                 if continues and recipe.encoder.trained() != found[-1].recipe.encoder.trained():
                     before = found[-1].phase.name
@@ -135,6 +146,16 @@ class Recipe(Strict):
         """Epochs of all phases."""
         phases = self.resolved_phases()
         return sum(phase.recipe.schedule.epochs for phase in phases) or self.schedule.epochs
+
+    def _check_without_encoder(self) -> None:
+        training = self.training
+        for key, value in (
+            ("encoder", self.encoder != EncoderSettings()),
+            ("training.compile", training.compile),
+            ("training.gradient_checkpointing", training.gradient_checkpointing),
+        ):
+            if value:
+                raise UsageError(f"method '{self.method.name}' has no encoder: leave out '{key}'")
 
     def view_plan(self) -> ViewPlan:
         """The plan of the views that the method asks for."""
@@ -152,7 +173,14 @@ class Recipe(Strict):
         """What the method needs to know about the run and its data."""
         views = self.views
         return TrainingContext(
-            self.optimizer, self.schedule, self.seed, views.mean, views.std, num_images, num_classes
+            self.optimizer,
+            self.schedule,
+            self.seed,
+            views.mean,
+            views.std,
+            num_images,
+            num_classes,
+            views.size,
         )
 
 

@@ -18,6 +18,7 @@ from unshortcut.models.classifier import EncoderWithClassifier, classifier_tenso
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.onnx import export_onnx
 from unshortcut.training.folder import RunFolder
+from unshortcut.translation.trained import refuse_generator
 
 Target = Literal["timm", "torchvision", "onnx", "safetensors"]
 
@@ -35,6 +36,7 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
         raise unknown("export target", to, get_args(Target))
     weights = RunFolder(Path(run)).weights if Path(run).is_dir() else Path(run)
     if not weights.is_file():
+        refuse_generator(weights.parent)
         raise UsageError(f"'{run}' holds no finished run to export")
     encoder, classifier, card = load_exported(weights)
     if to in ("timm", "torchvision") and not card.encoder.plain:

@@ -22,6 +22,7 @@ from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.progress import TrainingProgress
 from unshortcut.training.run_data import RunData
 from unshortcut.training.safeguards import Checkpointing, StepExchange, signals_restored
+from unshortcut.training.samples import Samples
 
 
 def fit(
@@ -44,15 +45,18 @@ def fit(
         folder.checkpoint, settings.checkpoint_minutes, settings.checkpoint_steps, how_to_resume
     )
     callbacks: list[Callback] = [StepExchange(checkpointing), log, progress, checkpointing]
+    if method.makes_pictures:
+        plan = recipe.view_plan()
+        callbacks.insert(0, Samples(data.source, plan, recipe.seed, folder.samples))
     knn = None
-    if settings.knn_epochs and data.knn is not None:
+    if settings.knn_epochs and data.knn is not None and recipe.method.has_encoder:
         knn = OnlineKnn(data.knn, preprocessing(recipe), settings.knn_epochs, log, progress)
         callbacks.insert(0, knn)
     trainer = Trainer(
         accelerator="auto",
         devices=machine.devices,
         num_nodes=machine.nodes,
-        strategy=machine.strategy(),
+        strategy=machine.strategy(in_turn=not method.automatic_optimization),
         max_epochs=recipe.schedule.epochs,
         accumulate_grad_batches=settings.accumulate,
         precision=settings.precision,

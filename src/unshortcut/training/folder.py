@@ -20,8 +20,11 @@ A training run of unshortcut. Files in this folder:
   views.png              some images and the views that the method sees of them
   checkpoint.ckpt        the state to resume from
   skipped.jsonl          unreadable images, with the reason (only if there are any)
+  samples.png            some images as the generator of Pix2Pix changes them, after each epoch
   encoder.safetensors    the trained encoder (with the classifier of a supervised run), and its
                          card encoder.json (when finished)
+  generator.safetensors  the trained generator of Pix2Pix, and its card generator.json
+                         (when finished)
   result.json            the final metrics (when finished)
 A loss that rises at first is normal for a queue of negatives: the queue fills with harder ones.
 """
@@ -47,6 +50,7 @@ class RunFolder:
         self.log = path / "log.jsonl"
         self.tensorboard = path / "tensorboard"
         self.views = path / "views.png"
+        self.samples = path / "samples.png"
         self.checkpoint = path / "checkpoint.ckpt"
         self.skipped = path / "skipped.jsonl"
         self.weights = path / WEIGHTS_FILE

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from unshortcut.methods.method import Method
 from unshortcut.methods.optimization import OptimizerSettings, build_optimizer
@@ -48,11 +48,11 @@ class Footprint:
         return 2 * self.trained + self.frozen + self.optimizer + memories
 
 
-def footprint(method: Method, settings: OptimizerSettings) -> Footprint:
+def footprint(method: Method) -> Footprint:
     """The footprint of a method, which may be on the meta device."""
     parameters = list(method.parameters())
     trained = [one for one in parameters if one.requires_grad]
-    optimizer = optimizer_bytes(method, settings)
+    optimizer = sum(optimizer_bytes(module, settings) for module, settings in method.optimized())
     return Footprint(
         num_trained=sum(one.numel() for one in trained),
         trained=_bytes(trained),
@@ -63,14 +63,14 @@ def footprint(method: Method, settings: OptimizerSettings) -> Footprint:
     )
 
 
-def optimizer_bytes(method: Method, settings: OptimizerSettings) -> int:
+def optimizer_bytes(module: nn.Module, settings: OptimizerSettings) -> int:
     """Bytes of the state that an optimizer has after its first step.
 
     The step is made with parameters that have only shapes, so it works for any optimizer of timm;
-    the method itself stays as it is.
+    the module itself stays as it is.
     """
     shapes = torch.nn.ParameterDict()
-    for name, parameter in method.named_parameters():
+    for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             copy = torch.nn.Parameter(torch.empty_like(parameter, device="meta"))
             copy.grad = torch.empty_like(copy)

@@ -221,7 +221,7 @@ def _forecast(
         workers=workers,
         view_cores=min(max(workers, 1) * machine.devices, available_cores()) * machine.nodes,
         batch_norm_groups=_batch_norm_groups(method, training, machine.world_size),
-        footprint=footprint(method, settings.optimizer),
+        footprint=footprint(method),
         views_per_core=views_per_second(source, settings, seconds),
         speed=speed,
         warnings=tuple(warnings),

@@ -91,12 +91,13 @@ class LogWriter(Callback):
             "epoch": trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches,
             "loss": float(step.loss.detach()),
             "lr": trainer.optimizers[0].param_groups[0]["lr"],
-            "embedding_std": embedding_std(step.embeddings),
-            **{name: float(value) for name, value in step.metrics.items()},
-            "images_per_second": self._speed(),
         }
-        if method.can_collapse:
-            self._warn_of_collapse(metrics["embedding_std"], trainer.global_step)
+        if step.embeddings is not None:
+            metrics["embedding_std"] = embedding_std(step.embeddings)
+            if method.can_collapse:
+                self._warn_of_collapse(metrics["embedding_std"], trainer.global_step)
+        metrics |= {name: float(value) for name, value in step.metrics.items()}
+        metrics["images_per_second"] = self._speed()
         self.run_log.write(trainer.global_step, metrics)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

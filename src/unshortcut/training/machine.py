@@ -32,11 +32,12 @@ class Machine:
                 f"training.accumulate = {parts}"
             )
 
-    def strategy(self) -> str | Strategy:
+    def strategy(self, in_turn: bool = False) -> str | Strategy:
+        """How ranks share a step; `in_turn`: each backward pass reaches only some parameters."""
         if self.world_size == 1:
             return "auto"
         # Queues are equal on all ranks by construction and need not be sent in each step.
-        return DDPStrategy(broadcast_buffers=False)
+        return DDPStrategy(broadcast_buffers=False, find_unused_parameters=in_turn)
 
     def default_workers(self) -> int:
         """Number of worker processes that make views, per process of the run.

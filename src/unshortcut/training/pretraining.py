@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -10,11 +11,12 @@ from rich.console import Console
 from unshortcut.data.naming import Data
 from unshortcut.data.source import ImageSource
 from unshortcut.distributed import wait_for_ranks
+from unshortcut.errors import UsageError
 from unshortcut.methods.method import DeviceBatch, Method
 from unshortcut.methods.optimization import build_optimizer
 from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.checkpointing import checkpoint_gradients
-from unshortcut.models.encoder import Encoder
+from unshortcut.models.encoder import Encoder, NoEncoder
 from unshortcut.models.load import LoadedModel, load_model
 from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import AnyRecipe, load_recipe, to_mapping, to_yaml
@@ -176,8 +178,10 @@ class _Session:
         if not self.leads:
             return {}
         metrics = final_metrics(folder, knn, method)
-        card = card_of(method, recipe, data.source.classes)
-        save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
+        method.export(folder.path, _about(recipe))
+        if recipe.method.has_encoder:
+            card = card_of(method, recipe, data.source.classes)
+            save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
         write_result(
             folder.result,
             "pretrain",
@@ -199,10 +203,25 @@ def check_method(method: Method, recipe: Recipe, machine: Machine) -> list[str]:
     images = recipe.data.batch_size // (machine.world_size * training.accumulate)
     batch = DeviceBatch(images, machine.world_size, training.sync_batch_norm)
     recipe.method.check(batch)
-    build_optimizer(method, recipe.optimizer)
+    if not method.automatic_optimization:
+        _check_in_turn(recipe)
+    for part in method.optimized():
+        build_optimizer(*part)
     if training.gradient_checkpointing:
         checkpoint_gradients(method.encoder)
     return recipe.method.warnings(batch)
+
+
+def _check_in_turn(recipe: Recipe) -> None:
+    """Refuse what has no meaning where networks are updated in turn, each before the next."""
+    for key, value in (
+        ("training.accumulate", recipe.training.accumulate > 1),
+        ("training.gradient_clip", recipe.training.gradient_clip is not None),
+    ):
+        if value:
+            raise UsageError(
+                f"method '{recipe.method.name}' updates its networks in turn: leave out '{key}'"
+            )
 
 
 def build_method(
@@ -237,7 +256,13 @@ def build_sized_method(
     """Build the method of a recipe for data of a given size, which need not be there."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(recipe.seed, "weights"))
-        encoder = Encoder(recipe.encoder, channels_last=recipe.training.channels_last)
+        channels_last = recipe.training.channels_last
+        if not recipe.method.has_encoder:
+            if init is not None:
+                raise UsageError(f"init: method '{recipe.method.name}' has no encoder to load")
+            encoder: Encoder = NoEncoder(channels_last=channels_last)
+        else:
+            encoder = Encoder(recipe.encoder, channels_last=channels_last)
         if init is not None:
             load_into(encoder, init)
         return recipe.method.build(encoder, recipe.training_context(num_images, num_classes))
@@ -252,7 +277,10 @@ def card_of(method: Method, recipe: Recipe, classes: Sequence[str] | None = None
         dim=encoder.dim,
         classes=None if classes is None or method.linear_classifier is None else list(classes),
         spaces=list(method.spaces) if encoder.settings.branches > 1 and method.spaces else None,
-        recipe=to_mapping(recipe),
-        versions=versions(),
-        commit=commit(),
+        **_about(recipe),
     )
+
+
+def _about(recipe: Recipe) -> dict[str, Any]:
+    """What the card of anything that a run has trained says about its origin."""
+    return {"recipe": to_mapping(recipe), "versions": versions(), "commit": commit()}

@@ -50,6 +50,10 @@ def load_method(run: str | Path) -> tuple[Method, Recipe]:
     if not folder.checkpoint.is_file():
         raise UsageError(f"'{run}' has no checkpoint, which holds the head of a run")
     recipe = load_recipe(folder.recipe)
+    if not recipe.method.has_encoder:
+        raise UsageError(
+            f"'{run}' is a run of '{recipe.method.name}', which trains no encoder and no embedding"
+        )
     method = build_method(recipe)
     state = load_checkpoint(folder.checkpoint).get("state_dict", {})
     try:

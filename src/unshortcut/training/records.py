@@ -16,6 +16,9 @@ from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.run_data import RunData
 from unshortcut.views.sheet import view_sheet
 
+_FINAL = ("loss", "embedding_std", "psnr", "knn")
+"""Entries of the log whose last values are the metrics of a run."""
+
 
 def about_data(data: RunData) -> dict[str, Any]:
     """What `run.json` says about the data."""
@@ -53,7 +56,7 @@ def final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> d
     """The last values of the log, and the kNN accuracy if there is one."""
     metrics: dict[str, float] = {}
     for entry in read_log(folder.log):
-        metrics |= {key: entry[key] for key in ("loss", "embedding_std", "knn") if key in entry}
+        metrics |= {key: entry[key] for key in _FINAL if key in entry}
     if knn is not None:
         # A run that was killed after its last step has not measured yet.
         metrics["knn"] = knn.measure(method) if knn.accuracy is None else knn.accuracy

@@ -67,7 +67,7 @@ def training_images_per_second(
     device = next(method.parameters()).device
     if device.type == "cpu":
         keep_freed_memory()
-    optimizer = build_optimizer(method, recipe.optimizer)
+    optimizers = [build_optimizer(*part) for part in method.optimized()]
     sample = KeyedDataset(source, recipe.view_plan(), recipe.seed)[0, 0]
     dtype = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}.get(recipe.training.precision)
 
@@ -75,10 +75,11 @@ def training_images_per_second(
         batch = _batch(sample, count, device)
         with torch.autocast(device.type, dtype) if dtype is not None else nullcontext():
             loss = method.training_step(batch, number)
-        optimizer.zero_grad()
+        method.zero_grad()
         method.backward(loss)
         method.on_after_backward()
-        optimizer.step()
+        for optimizer in optimizers:
+            optimizer.step()
         float(loss.detach())  # waits for a GPU
 
     count = min(_FIRST_BATCH, batch_size)

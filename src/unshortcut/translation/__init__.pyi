@@ -1,0 +1,11 @@
+from .discriminator import DiscriminatorSettings as DiscriminatorSettings
+from .discriminator import PatchDiscriminator as PatchDiscriminator
+from .generator import Generator as Generator
+from .generator import GeneratorSettings as GeneratorSettings
+from .residual import ResidualGenerator as ResidualGenerator
+from .residual import ResidualSettings as ResidualSettings
+from .trained import TrainedGenerator as TrainedGenerator
+from .trained import load_generator as load_generator
+from .trained import save_generator as save_generator
+from .unet import UNetGenerator as UNetGenerator
+from .unet import UNetSettings as UNetSettings

@@ -1,0 +1,55 @@
+"""The filter of a Pix2Pix run as an augmentation: applied at random, checked with the recipe."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.translation.test_trained import IMAGE, write_generator
+from unshortcut.augmentations import make_augmentation
+from unshortcut.data.shapes import Shapes
+from unshortcut.errors import UsageError
+from unshortcut.randomness import generator
+from unshortcut.recipes.load import load_recipe
+from unshortcut.translation.residual import ResidualSettings
+from unshortcut.translation.trained import load_generator
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_generator(tmp_path / "run", ResidualSettings(4, 3))
+
+
+def test_it_is_the_trained_generator_with_probability_p(run: Path) -> None:
+    augmentation = make_augmentation("pix2pix", {"weights": str(run), "p": 0.25})
+    drawn = [augmentation.sample(generator(0, i), *IMAGE.shape[:2]) for i in range(400)]
+    assert 70 <= sum(params is not None for params in drawn) <= 130
+    assert np.array_equal(augmentation.apply(IMAGE, True), load_generator(run)(IMAGE))
+    assert augmentation.apply(IMAGE, None) is IMAGE
+
+
+def test_views_are_the_same_for_the_same_key(run: Path) -> None:
+    entries = f"{{name: random_resized_crop}}, {{name: pix2pix, weights: '{run}', p: 1}}"
+    sets = [f"views.augmentations=[{entries}]", "views.size=24"]
+    recipe = load_recipe("moco-v2-shapes", sets)
+    image = Shapes("train", size=32, count=4).image(1)
+    plain = load_recipe("moco-v2-shapes", [*sets, "views.augmentations.pix2pix.p=0"])
+    first, again, without = (
+        one.view_plan()(image, 0, 0, 1)["query"] for one in (recipe, recipe, plain)
+    )
+    assert np.array_equal(first, again)
+    assert np.array_equal(first, load_generator(run)(without))
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{name: pix2pix}", "'weights' is missing: give the folder of a Pix2Pix run"),
+        ("{name: first_of, augmentations: [{name: pix2pix}]}", "'weights' is missing"),
+        ("{name: pix2pix, weights: nowhere}", "nowhere' does not exist"),
+    ],
+)
+def test_a_recipe_without_usable_weights_is_refused(entry: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        load_recipe("moco-v2-shapes", [f"views.augmentations=[{entry}]"])
+    assert "\n" not in str(caught.value)
