@@ -118,6 +118,7 @@ CASES = {
         hidden=8, dim=5, momentum=0.9, spaces={"second": ()}, negatives=(QueueSettings(13),)
     ),
     "supervised": SupervisedSettings(),
+    "supervised with mixup": SupervisedSettings(label_smoothing=0.1, mixup=0.4),
 }
 
 
