@@ -46,6 +46,26 @@ def test_a_dry_run_prints_what_the_run_will_be_and_writes_nothing(
     assert list(empty.iterdir()) == []
 
 
+def test_a_dry_run_of_phases_prints_each_of_them_and_their_sum(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unshortcut.training.forecasting.views_per_second", lambda *_: 100.0)
+    words = ["supervised-anisotropic-tuned-imagenet", "--dry-run", "--images-per-second", "1000"]
+    assert call(*words, "--out", "run") == 0
+    text = capsys.readouterr().out
+    printed = [line.strip().split(maxsplit=1) for line in text.splitlines()]
+    assert [rest for name, rest in printed if name == "phase"] == ["doubled", "originals"]
+    data = [rest for name, rest in printed if name == "data"]
+    assert "2,562,334 images" in data[0] and "1,281,167 images" in data[1]
+    steps = [45 * (2_562_334 // 256), 60 * (1_281_167 // 256)]
+    hours = sum(steps) * 256 / 1000 / 3600
+    assert f"{sum(steps):,} steps, {hours:,.1f} hours" in text.splitlines()[-1]
+    assert [rest.split()[0] for name, rest in printed if name == "steps"] == [
+        f"{one:,}:" for one in steps
+    ]
+    assert list(empty.iterdir()) == []
+
+
 def test_an_obstacle_of_this_machine_is_printed(
     empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -317,7 +317,7 @@ def test_what_is_wrong_is_one_sentence_before_a_run(
 
 def test_a_model_to_start_from_is_refused(tmp_path: Path) -> None:
     source = Shapes("train", size=32, count=32)
-    with pytest.raises(UsageError, match="--init: method 'pix2pix' has no encoder"):
+    with pytest.raises(UsageError, match="init: method 'pix2pix' has no encoder"):
         pretrain("pix2pix-shapes", source, tmp_path / "run", init="timm:resnet18@random")
 
 

@@ -12,17 +12,14 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.data.folder import open_folder
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, TrainingContext
-from unshortcut.methods.supervised import Supervised, SupervisedSettings
+from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
+from unshortcut.methods.supervised import Supervised, SupervisedSettings, neighbors
 
 
-def build() -> Supervised:
+def build(**settings: float) -> Supervised:
     torch.manual_seed(0)
-    return (
-        SupervisedSettings()
-        .build(PlainEncoder(), TrainingContext(num_images=9, num_classes=3))
-        .double()
-    )
+    context = TrainingContext(num_images=9, num_classes=3)
+    return SupervisedSettings(**settings).build(PlainEncoder(), context).double()
 
 
 def test_the_loss_is_the_cross_entropy_of_a_linear_classifier() -> None:
@@ -74,4 +71,64 @@ def test_without_data_it_embeds_and_loads_the_weights_of_a_run() -> None:
 
 
 def test_its_recipe_runs_and_resumes_exactly(tmp_path: Path) -> None:
-    assert_resumes_exactly("supervised-shapes", tmp_path)
+    sets = ["method.mixup=0.3", "method.label_smoothing=0.1"]
+    assert_resumes_exactly("supervised-shapes", tmp_path, sets)
+
+
+def soft_cross_entropy(method: Supervised, images: torch.Tensor, target: torch.Tensor) -> float:
+    """Mean of -sum(target * log softmax), for targets (N, classes)."""
+    assert method.classifier is not None
+    logits = method.encoder(images) @ method.classifier.weight.T + method.classifier.bias
+    logs = logits - logits.exp().sum(dim=1, keepdim=True).log()
+    return float(-(target * logs).sum(dim=1).mean().detach())
+
+
+def test_label_smoothing_spreads_a_share_of_the_label_over_all_classes() -> None:
+    method = build(label_smoothing=0.3)
+    views, label = random_views(("query",), 6, seed=0), torch.tensor([0, 1, 2, 2, 1, 0])
+    target = 0.7 * torch.eye(3, dtype=torch.float64)[label] + 0.3 / 3
+    expected = soft_cross_entropy(method, views["query"], target)
+    assert method.loss(Batch(views, label=label)).loss.item() == pytest.approx(expected)
+    assert build().loss(Batch(views, label=label)).loss.item() != pytest.approx(expected)
+
+
+def test_mixup_mixes_pairs_of_images_and_their_labels_alike() -> None:
+    method = build(mixup=0.5, label_smoothing=0.1)
+    views, label = random_views(("query",), 6, seed=0), torch.tensor([0, 1, 2, 2, 1, 0])
+    images, partner = views["query"], [1, 0, 3, 2, 5, 4]
+    share = method._share()
+    assert 0.5 <= share < 1
+    target = 0.9 * torch.eye(3, dtype=torch.float64)[label] + 0.1 / 3
+    expected = soft_cross_entropy(
+        method,
+        share * images + (1 - share) * images[partner],
+        share * target + (1 - share) * target[partner],
+    )
+    assert method.loss(Batch(views, label=label)).loss.item() == pytest.approx(expected)
+    assert neighbors(torch.arange(6)).tolist() == partner
+
+
+def test_the_share_is_keyed_by_seed_and_batch_and_follows_beta() -> None:
+    method, again = build(mixup=0.4), build(mixup=0.4)
+    shares = []
+    for _ in range(400):
+        assert method._share() == again._share()
+        shares.append(method._share())
+        method.batches_seen += 1
+        again.batches_seen += 1
+    assert len(set(shares)) == 400
+    # Of Beta(a, a) the variance is 1 / (4 (2 a + 1)), the same for the larger share around 1/2.
+    variance = torch.tensor(shares, dtype=torch.float64).sub(0.5).square().mean()
+    assert float(variance) == pytest.approx(1 / (4 * 1.8), rel=0.1)
+    assert build()._share() == 1
+
+
+def test_mixup_needs_pairs_on_each_device_and_settings_have_bounds() -> None:
+    SupervisedSettings(mixup=0.2).check(DeviceBatch(6, devices=2))
+    SupervisedSettings().check(DeviceBatch(7))
+    with pytest.raises(UsageError, match="mixes pairs of images, but 7 images"):
+        SupervisedSettings(mixup=0.2).check(DeviceBatch(7))
+    with pytest.raises(UsageError, match="label_smoothing"):
+        SupervisedSettings(label_smoothing=1)
+    with pytest.raises(UsageError, match="mixup"):
+        SupervisedSettings(mixup=-1)

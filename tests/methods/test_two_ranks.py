@@ -138,6 +138,7 @@ CASES = {
     "supervised": SupervisedSettings(),
     # Ranks would drop different units.
     "jigsaw": PlainJigsaw(grid=2, permutations=12, tile_dim=5, hidden=8, dropout=0.0),
+    "supervised with mixup": SupervisedSettings(label_smoothing=0.1, mixup=0.4),
 }
 
 

@@ -128,9 +128,7 @@ class Recipe(Strict):
                 if recipe.phases:
                     raise UsageError("a phase has no phases of its own")
                 if not recipe.method.has_encoder:
-                    raise UsageError(
-                        f"method '{recipe.method.name}' trains no encoder to go on with"
-                    )
+                    raise UsageError(f"method '{recipe.method.name}' has no encoder to go on with")
                 continues = bool(found) and not phase.states_init
                 if continues and recipe.encoder.trained() != found[-1].recipe.encoder.trained():
                     before = found[-1].phase.name
