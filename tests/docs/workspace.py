@@ -138,8 +138,11 @@ def workspace(folder: Path) -> Iterator[Workspace]:
 def with_small_settings(pretrain: Callable[..., Any]) -> Callable[..., Any]:
     """`pretrain` with `SMALL` after the caller's own changes."""
 
-    def small(*arguments: Any, sets: Any = (), **options: Any) -> Any:
-        return pretrain(*arguments, sets=[*sets, *SMALL], **options)
+    def small(recipe: Any, *arguments: Any, sets: Any = (), **options: Any) -> Any:
+        sets = [*sets, *SMALL]
+        phases = load_recipe(recipe, sets).phases
+        sets += [f"phases.{phase.name}.schedule.epochs=1" for phase in phases]
+        return pretrain(recipe, *arguments, sets=sets, **options)
 
     return small
 
