@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,12 +180,14 @@ def test_init_starts_from_given_weights(tmp_path: Path) -> None:
         build_method(narrow, first.folder)
 
 
-def test_a_method_runs_in_a_trainer_of_the_users_own() -> None:
+@pytest.mark.parametrize("own_loader", [False, True])
+def test_a_method_runs_in_a_trainer_of_the_users_own(own_loader: bool) -> None:
     recipe = load_recipe(TINY_RECIPE)
     method = build_method(recipe)
-    loader = ViewLoader(
-        Shapes("train", size=32, count=64), recipe.view_plan(), batch_size=32, seed=0
-    )
+    images = Shapes("train", size=32, count=64)
+    loader: Any = ViewLoader(images, recipe.view_plan(), batch_size=32, seed=0)
+    if own_loader:
+        loader = [{"views": batch["views"]} for batch in loader]
     before = method.encoder.model.conv1.weight.detach().clone()
     Trainer(
         max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,

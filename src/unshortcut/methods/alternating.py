@@ -60,8 +60,8 @@ class AlternatingMethod(Method):
         if self._trainer is None:  # there are no optimizers: a step is measured, or tested
             return super().training_step(batch, batch_idx)
         optimizers = dict(zip(self.networks(), self._optimizers(), strict=True))
-        turns = []
-        for turn in self.turns(self.read(batch)):
+        turns, read = [], self.read(batch)
+        for turn in self.turns(read):
             for name in turn.networks:
                 optimizers[name].zero_grad()
             self.manual_backward(turn.loss)
@@ -69,7 +69,7 @@ class AlternatingMethod(Method):
                 self._update(optimizers[name], counts=name == next(iter(optimizers)))
             turns.append(turn)
         self.last = _together(turns)
-        self.log_last(len(batch["index"]))
+        self.log_last(len(read))
         super().on_after_backward()
         return self.last.loss.detach()
 

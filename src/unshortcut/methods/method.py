@@ -100,6 +100,10 @@ class Batch:
     metadata: Mapping[str, Tensor] = field(default_factory=dict)
     """(N, k) bool by view: metadata from its transform, for methods that use it."""
 
+    def __len__(self) -> int:
+        """N, the number of images."""
+        return len(next(iter(self.views.values())))
+
 
 @dataclass
 class StepOutput:
@@ -219,9 +223,10 @@ class Method(LightningModule, ABC):
         return int(self.batches_seen) % accumulated == 0
 
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
-        self.last = self.loss(self.read(batch))
+        read = self.read(batch)
+        self.last = self.loss(read)
         if self._trainer is not None:
-            self.log_last(len(batch["index"]))
+            self.log_last(len(read))
         return self.last.loss
 
     def read(self, batch: Mapping[str, Any]) -> Batch:
