@@ -234,14 +234,18 @@ def test_two_ranks_equal_one_for_both_networks() -> None:
             torch.testing.assert_close(first.gradients[step][name], expected, rtol=0, atol=1e-6)
 
 
+# Adam would turn rounding into whole steps where a gradient is nearly 0, and the batch statistics
+# of two ranks are not those of one.
+IN_PROCESSES = [
+    "views.size=24", "data.workers=0", "data.batch_size=16", "training.checkpoint_steps=1",
+    "method.discriminator.batch_norm=false", "optimizer={name: sgd, lr: 0.01, weight_decay: 0}",
+]  # fmt: skip
+
+
 def start(images: Path, out: Path, *more: str) -> subprocess.Popen[str]:
-    """A small run in a process of its own; ranks without batch norm, which would differ on two."""
-    # Adam would turn rounding into whole steps where a gradient is nearly 0.
-    sets = ["views.size=24", "data.workers=0", "data.batch_size=16",
-            "method.discriminator.batch_norm=false", "training.checkpoint_steps=1",
-            "optimizer={name: sgd, lr: 0.01, weight_decay: 0}"]  # fmt: skip
+    """A run of 12 steps in a process of its own."""
     words = ["pretrain", "pix2pix-shapes", "--data", str(images), "--out", str(out), *more]
-    words += [word for change in sets for word in ("--set", change)]
+    words += [word for change in IN_PROCESSES for word in ("--set", change)]
     return subprocess.Popen(
         [sys.executable, "-m", "unshortcut.cli.main", *words],
         stdout=subprocess.DEVNULL,
@@ -251,39 +255,56 @@ def start(images: Path, out: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str]) -> None:
+def finished(process: subprocess.Popen[str], out: Path) -> dict[str, Tensor]:
+    """The weights of a run that has made all of its steps."""
     _, output = process.communicate(timeout=600)
     assert process.returncode == 0, output
+    checkpoint = load_checkpoint(RunFolder(out).checkpoint)
+    assert checkpoint["global_step"] == 12
+    weights: dict[str, Tensor] = checkpoint["state_dict"]
+    return weights
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    source = Shapes("train", size=32, count=96)
+    for index in range(96):
+        Image.fromarray(source.image(index).pixels()).save(folder / f"{index:02d}.png")
+    return folder
 
 
 @pytest.mark.slow
-def test_a_killed_run_and_a_run_on_two_devices_have_the_weights_of_a_whole_one(
-    tmp_path: Path,
-) -> None:
-    images = tmp_path / "images"
-    images.mkdir()
-    source = Shapes("train", size=32, count=96)
-    for index in range(96):
-        Image.fromarray(source.image(index).pixels()).save(images / f"{index:02d}.png")
-    finish(start(images, tmp_path / "whole"))
-    killed = start(images, tmp_path / "killed")
-    checkpoint = RunFolder(tmp_path / "killed").checkpoint
-    while killed.poll() is None and not (
-        checkpoint.exists() and load_checkpoint(checkpoint)["global_step"] >= 4
-    ):
+def test_a_killed_run_resumes_to_the_same_weights(images: Path, tmp_path: Path) -> None:
+    whole = finished(start(images, tmp_path / "whole"), tmp_path / "whole")
+    out = tmp_path / "killed"
+    killed, path = start(images, out), RunFolder(out).checkpoint
+    while killed.poll() is None:
+        if path.exists() and load_checkpoint(path)["global_step"] >= 4:
+            break
         time.sleep(0.05)
     killed.kill()
     killed.wait()
-    finish(start(images, tmp_path / "killed", "--resume"))
-    finish(start(images, tmp_path / "two", "--devices", "2"))
-    whole, resumed, two = (
-        load_checkpoint(RunFolder(tmp_path / name).checkpoint)
-        for name in ("whole", "killed", "two")
+    resumed = finished(start(images, out, "--resume"), out)
+    for name, value in whole.items():
+        assert torch.equal(resumed[name], value), name
+
+
+@pytest.mark.slow
+def test_a_run_on_two_devices_has_the_weights_of_a_run_on_one(images: Path, tmp_path: Path) -> None:
+    one, two = (
+        finished(start(images, tmp_path / n, "--devices", n), tmp_path / n) for n in ("1", "2")
     )
-    assert whole["global_step"] == resumed["global_step"] == two["global_step"] == 12
-    for name, value in whole["state_dict"].items():
-        assert torch.equal(resumed["state_dict"][name], value), name
-        torch.testing.assert_close(two["state_dict"][name], value, rtol=0, atol=1e-5)
+    first = build_method(load_recipe("pix2pix-shapes", IN_PROCESSES)).state_dict()
+
+    def distance(a: Mapping[str, Tensor], b: Mapping[str, Tensor], network: str) -> float:
+        chosen = [name for name in one if name.startswith(f"{network}.")]
+        return float(sum((a[name] - b[name]).square().sum() for name in chosen)) ** 0.5
+
+    for network in ("generator", "discriminator"):
+        # The gradient of L1 is a sign, which rounding can change.
+        assert distance(one, two, network) < 0.01 * distance(one, first, network)
 
 
 @pytest.mark.parametrize(
