@@ -82,6 +82,8 @@ def test_a_killed_process_is_replaced_by_the_others_and_nothing_is_measured_twic
     first = multiprocessing.active_children()[0]
     assert first.pid is not None
     assert os.getpriority(os.PRIO_PROCESS, first.pid) == 19
+    group = Path(f"/proc/{first.pid}/autogroup")
+    assert not group.exists() or group.read_text().split()[-1] == "19"
     first.kill()
     thread.join(PATIENCE)
     (outcome,) = found

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -123,8 +123,7 @@ def _work(
     end_with_parent()
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C reaches the parent alone, which then stops its processes once
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
+    _lower_priority()
     use_one_thread()
     try:
         plan = Plan(claim, request, root, Console(quiet=True))
@@ -136,6 +135,14 @@ def _work(
         errors.send(error)
     except Exception as error:
         errors.send(RunError(f"{type(error).__name__}: {error}"))
+
+
+def _lower_priority() -> None:  # pragma: no cover  # changes this process for good
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    # Linux schedules sessions as groups, and the niceness of a process counts in its group only.
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(_NICENESS))
 
 
 def _in_one_process(training: TrainingJob) -> TrainingJob:
