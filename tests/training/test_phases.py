@@ -1,12 +1,8 @@
 """Training in phases: each from the weights of the one before, in a folder of its own."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,17 +10,14 @@ from typing import Any
 
 import pytest
 import torch
-import yaml
-from PIL import Image
-from rich.console import Console
 
 import unshortcut
-from tests.small import TINY_RECIPE
+from tests.training.phased import COUNT, PHASES, PLAIN, QUIET, SECOND, Place
 from unshortcut.build.api import filter_data
 from unshortcut.data.shapes import Shapes, source
 from unshortcut.errors import InterruptedRunError, UsageError
 from unshortcut.methods.method import Method
-from unshortcut.models.card import read_card, read_weights
+from unshortcut.models.card import read_card
 from unshortcut.models.load import load_model
 from unshortcut.recipes.load import load_recipe, to_mapping
 from unshortcut.training import pretraining
@@ -32,50 +25,7 @@ from unshortcut.training.contact_sheet import show
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.forecasting import forecast, forecast_phases
 from unshortcut.training.phases import trainings_of
-from unshortcut.training.pretraining import pretrain
 from unshortcut.training.projection import load_method
-
-COUNT = 64
-PLAIN: dict[str, Any] = {
-    **TINY_RECIPE,
-    "extends": "supervised-shapes",
-    "method": {"name": "supervised"},
-    "schedule": {"epochs": 1, "warmup_epochs": 0},
-}
-SECOND = ["data.filtered_copy=null", "optimizer.lr=1e-3", "schedule.epochs=2", "views.size=32"]
-PHASES = [
-    {"name": "doubled"},
-    {
-        "name": "originals",
-        "data": {"filtered_copy": None},
-        "optimizer": {"lr": 1e-3},
-        "schedule": {"epochs": 2},
-        "views": {"size": 32},
-    },
-]
-QUIET = Console(quiet=True)
-
-
-class Place:
-    """Drawings in class folders, a filtered copy of them, and recipes for both."""
-
-    def __init__(self, folder: Path) -> None:
-        self.photos, self.copy = folder / "photos", folder / "copy"
-        drawn = Shapes("train", size=32, count=COUNT)
-        for index in range(COUNT):
-            path = self.photos / f"{drawn.identity(index)}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(drawn.image(index).pixels()).save(path)
-        filter_data(self.photos, self.copy, "anisotropic", workers=1, console=QUIET)
-        self.doubled = {**PLAIN, "data": {**PLAIN["data"], "filtered_copy": str(self.copy)}}
-        self.recipe = {**self.doubled, "phases": PHASES}
-
-    def run(self, out: Path, *sets: str, resume: bool = False, **options: Any) -> RunFolder:
-        recipe = options.pop("recipe", self.recipe)
-        done = pretrain(
-            recipe, self.photos, out, sets=sets, resume=resume, console=QUIET, **options
-        )
-        return RunFolder(done.folder)
 
 
 @pytest.fixture(scope="module")
@@ -326,65 +276,3 @@ def test_a_copy_of_the_embedded_shapes_is_made_and_used(
     assert len(copied.source) == 96 and not copied.unreadable
     assert copied.source.labels is not None
     assert (copied.source.labels[:48] == copied.source.labels[48:]).all()
-
-
-# In processes of their own
-
-
-def start(place: Place, folder: Path, out: str, *words: str) -> subprocess.Popen[str]:
-    recipe = folder / "phases.yaml"
-    recipe.write_text(yaml.safe_dump(place.recipe))
-    command = ["pretrain", str(recipe), "--data", str(place.photos), "--out", str(folder / out)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "unshortcut.cli.main", *command, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-
-
-@pytest.mark.slow
-def test_kill_9_in_each_phase_and_resume_give_the_weights_of_a_whole_run(
-    place: Place, tmp_path: Path
-) -> None:
-    uninterrupted = start(place, tmp_path, "uninterrupted")
-    assert uninterrupted.wait(240) == 0, uninterrupted.stderr.read()  # type: ignore[union-attr]
-    for phase in ("1-doubled", "2-originals"):
-        process = start(place, tmp_path, "killed", "--resume")
-        while process.poll() is None:
-            if RunFolder(tmp_path / "killed" / phase).checkpoint.exists():
-                process.kill()
-            time.sleep(0.01)
-        assert process.returncode == -signal.SIGKILL
-    last = start(place, tmp_path, "killed", "--resume")
-    assert last.wait(240) == 0, last.stderr.read()  # type: ignore[union-attr]
-    one, other = (RunFolder(tmp_path / name) for name in ("uninterrupted", "killed"))
-    assert one.weights.read_bytes() == other.weights.read_bytes()
-
-
-@pytest.mark.slow
-def test_two_processes_go_through_the_phases_together(place: Place, tmp_path: Path) -> None:
-    """A ViT has no batch norm, so two processes differ from one in rounding only."""
-    options = "{img_size: 24, patch_size: 8, embed_dim: 24, depth: 1, num_heads: 2}"
-    sets = [
-        f"encoder={{name: vit_tiny_patch16_224, options: {options}}}", "views.size=24",
-        "phases.originals.views.size=24", "method.mixup=0.3",
-    ]  # fmt: skip
-    words = [word for change in sets for word in ("--set", change)]
-    two = start(place, tmp_path, "two", "--devices", "2", *words)
-    assert two.wait(240) == 0, two.stderr.read()  # type: ignore[union-attr]
-    alone = place.run(tmp_path / "one", *sets)
-    for phase in ("1-doubled", "2-originals"):
-        one, other = (
-            read_weights(RunFolder(folder / phase).weights)
-            for folder in (alone.path, tmp_path / "two")
-        )
-        for name, value in one.items():
-            torch.testing.assert_close(other[name], value, rtol=0, atol=1e-4)
-    last = tmp_path / "two" / "2-originals"
-    before = RunFolder(last).weights.read_bytes()
-    shutil.rmtree(last)
-    again = start(place, tmp_path, "two", "--devices", "2", "--resume", *words)
-    assert again.wait(240) == 0, again.stderr.read()  # type: ignore[union-attr]
-    assert RunFolder(last).weights.read_bytes() == before
