@@ -15,6 +15,7 @@ import torch
 import yaml
 from lightning.pytorch import Trainer
 from rich.console import Console
+from torch.utils.data import DataLoader
 
 import unshortcut
 from tests.data.bad_folder import make_bad_folder
@@ -187,7 +188,7 @@ def test_a_method_runs_in_a_trainer_of_the_users_own(own_loader: bool) -> None:
     images = Shapes("train", size=32, count=64)
     loader: Any = ViewLoader(images, recipe.view_plan(), batch_size=32, seed=0)
     if own_loader:
-        loader = [{"views": batch["views"]} for batch in loader]
+        loader = DataLoader([{"views": batch["views"]} for batch in loader], batch_size=None)  # type: ignore[arg-type]
     before = method.encoder.model.conv1.weight.detach().clone()
     Trainer(
         max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,

@@ -40,6 +40,7 @@ class Photographs(Claim):
         "small": "moco-v2-imagenette",
         "paper": "moco-v2-imagenet",
     }
+    protocol = "moco"
     x = "method"
     columns = (
         nsn.TEST,
