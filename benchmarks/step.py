@@ -112,7 +112,7 @@ def their_encoder(**options: object) -> torch.nn.Module:
 
 def our_step(method: Method, views: Views) -> Step:
     """The calls that Lightning makes in a step, in the same order."""
-    optimizer = method.configure_optimizers()
+    (optimizer,) = method.configure_optimizers()
 
     def step(_: int) -> None:
         loss = method.training_step({"views": views}, 0)
