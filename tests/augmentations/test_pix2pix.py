@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
 from tests.translation.test_trained import IMAGE, write_generator
 from unshortcut.augmentations import make_augmentation
@@ -11,6 +12,8 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
 from unshortcut.recipes.load import load_recipe
+from unshortcut.reproduction.identity import training_key
+from unshortcut.training.pretraining import pretrain
 from unshortcut.translation.residual import ResidualSettings
 from unshortcut.translation.trained import load_generator
 
@@ -49,7 +52,20 @@ def test_views_are_the_same_for_the_same_key(run: Path) -> None:
         ("{name: pix2pix, weights: nowhere}", "nowhere' does not exist"),
     ],
 )
-def test_a_recipe_without_usable_weights_is_refused(entry: str, message: str) -> None:
+def test_a_run_without_usable_weights_is_refused(entry: str, message: str, tmp_path: Path) -> None:
+    sets = [f"views.augmentations=[{{name: random_resized_crop}}, {entry}]"]
     with pytest.raises(UsageError, match=message) as caught:
-        load_recipe("moco-v2-shapes", [f"views.augmentations=[{entry}]"])
-    assert "\n" not in str(caught.value)
+        pretrain("moco-v2-shapes", Shapes("train", count=256), tmp_path / "run", sets=sets)
+    assert "\n" not in str(caught.value) and not (tmp_path / "run").exists()
+
+
+def test_the_weights_belong_to_the_identity_of_a_training(run: Path) -> None:
+    entries = f"{{name: random_resized_crop}}, {{name: pix2pix, weights: '{run}', p: 1}}"
+    recipe = load_recipe("moco-v2-shapes", [f"views.augmentations=[{entries}]"])
+    source = Shapes("train", count=8)
+    before = training_key(recipe, source)
+    assert training_key(recipe, source) == before
+    weights = run / "generator.safetensors"
+    tensors = load_file(weights)
+    save_file({name: tensor + 1 for name, tensor in tensors.items()}, weights)
+    assert training_key(recipe, source) != before

@@ -30,6 +30,7 @@ from unshortcut.negatives.queue import QueueSettings
 from unshortcut.negatives.regular import RegularSettings
 from unshortcut.negatives.texture import TextureSettings
 from unshortcut.training.acceleration import compile_encoders
+from unshortcut.views.transforms.leave_one_out import Sharing
 
 IMAGES, TEMPERATURE = 8, 0.2
 PLAIN = PlainDenseCL(
@@ -258,6 +259,19 @@ def test_both_losses_share_the_views_of_equal_sources() -> None:
     other = replace(WITH_PATCHES, negatives=(QueueSettings(12), PatchSettings(patch=(1, 2))))
     with pytest.raises(UsageError, match="different views called 'patch_negative'; give one"):
         other.view_transforms()
+
+
+def test_query_and_key_share_parameters_in_both_losses() -> None:
+    key = replace(PLAIN, shared=("color_jitter",)).view_transforms()["key"]
+    assert isinstance(key, Sharing) and key.shares == ("color_jitter",)
+
+
+def test_an_alpha_that_is_large_for_its_temperature_is_warned_of_in_either_loss() -> None:
+    strong = PatchSettings(alpha=9.0)
+    for key in ("negatives", "dense_negatives"):
+        sources = {key: (QueueSettings(12), strong)}
+        (warning,) = replace(PLAIN, **sources).warnings(DeviceBatch(256))
+        assert warning.startswith(f"method.{key}.patch: alpha 9")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.methods.small_runs import assert_resumes_exactly, small_run
+from tests.ranks import on_ranks
 from tests.small import PlainEncoder, random_views
 from tests.translation.test_trained import write_generator
+from tests.two_ranks import STEPS, Trace, run_steps
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, TrainingContext
@@ -53,6 +55,26 @@ def build(**changes: Any) -> Pix2PixClassifier:
     )
     nn.init.normal_(made.generator.correction[-1].weight, std=0.1)  # type: ignore[arg-type, union-attr, index]
     return made.double()
+
+
+def steps(rank: int, world: int) -> Trace:
+    made = Pix2PixClassifierSettings(
+        generator=ResidualSettings(width=3, depth=2),
+        discriminator=DiscriminatorSettings(layers=1, width=3, batch_norm=False),
+    )
+    return run_steps(rank, world, made, 8, SixteenEncoder, size=SIZE)
+
+
+def test_two_ranks_equal_one_for_all_networks() -> None:
+    alone = steps(0, 1)
+    first, second = on_ranks(2, steps)
+    for step in range(STEPS):
+        joined = (first.losses[step] + second.losses[step]) / 2
+        torch.testing.assert_close(joined, alone.losses[step], rtol=0, atol=1e-6)
+        parts = {name.partition(".")[0] for name in alone.gradients[step]}
+        assert {"encoder", "classifier", "generator", "discriminator"} <= parts
+        for name, expected in alone.gradients[step].items():
+            torch.testing.assert_close(first.gradients[step][name], expected, rtol=0, atol=1e-6)
 
 
 @pytest.fixture(scope="module")

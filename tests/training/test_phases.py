@@ -180,6 +180,33 @@ def test_another_recipe_is_refused_and_a_moved_copy_is_not(place: Place, tmp_pat
         place.run(out, recipe={**place.doubled, "phases": changed}, resume=True)
 
 
+def test_other_data_for_a_later_phase_are_refused_when_the_first_is_finished(
+    place: Place, tmp_path: Path
+) -> None:
+    out, fewer = tmp_path / "run", tmp_path / "fewer"
+    with killed(in_step(2, 1)):
+        place.run(out)
+    assert RunFolder(out / "1-doubled").result.is_file()
+    shutil.rmtree(out / "2-originals")
+    shutil.copytree(place.photos, fewer)
+    next(fewer.rglob("*.png")).unlink()
+    with pytest.raises(UsageError, match="the data of '2-originals' differ from those of the run"):
+        pretraining.pretrain(place.recipe, fewer, out, resume=True, console=QUIET)
+    place.run(out, resume=True)
+
+
+def test_weights_to_start_from_are_given_again_or_stated_once(place: Place, tmp_path: Path) -> None:
+    out, first = tmp_path / "run", place.run(tmp_path / "first", recipe=place.doubled)
+    with killed(in_step(1, 1)):
+        place.run(out, init=first.path)
+    shutil.rmtree(out / "1-doubled")
+    with pytest.raises(UsageError, match="was started with --init first; give it again"):
+        place.run(out, resume=True)
+    stated = f"phases.doubled.init={first.path}"
+    with pytest.raises(UsageError, match="--init: the first phase, 'doubled', states 'init' itse"):
+        place.run(tmp_path / "other", stated, init=first.path)
+
+
 # What is refused before anything is written
 
 
@@ -205,7 +232,7 @@ def test_a_later_phase_is_checked_before_the_first_starts(place: Place, tmp_path
     unlabeled.mkdir()
     for number, path in enumerate(sorted(place.photos.rglob("*.png"))):
         shutil.copy(path, unlabeled / f"{number}.png")
-    message = "^phase 'originals': method supervised needs labels, and the data have none"
+    message = "^phase 'originals': method 'supervised' needs labels, and the data have none"
     refused(place, tmp_path, message, f"phases.originals.data.name={unlabeled}")
     message = "^phase 'originals': .*larger than the data, which have 64"
     refused(place, tmp_path, message, "phases.originals.data.batch_size=128")

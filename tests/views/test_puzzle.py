@@ -126,6 +126,16 @@ def test_tiles_may_be_resized_as_for_alexnet() -> None:
     assert published(ArrayImage(noise(300, 400)), 0, 0, 0)["tiles"].shape == (225, 225, 3)
 
 
+def test_tiles_may_be_enlarged_before_they_are_cropped() -> None:
+    plan = plan_of(Resize((75, 75)), CROP, size=90)  # cells of 30 pixels
+    assert plan(ArrayImage(noise(90, 90)), 0, 0, 0)["tiles"].shape == (192, 192, 3)
+
+
+def test_augmentations_of_tiles_are_checked_with_the_recipe() -> None:
+    with pytest.raises(UsageError, match="pix2pix: 'weights' is missing"):
+        load_recipe("jigsaw-shapes", ["method.tile_augmentations=[{name: pix2pix}]"])
+
+
 def test_other_grids_and_images_that_are_not_square() -> None:
     plan = ViewPlan({"tiles": Puzzle(2, (RandomCrop((10, 20), padding=0),))}, [])
     image = coordinates(40, 60)

@@ -24,7 +24,6 @@ class GeneratorFilterSettings:
         if self.weights:
             # Workers on a cluster start in other folders, so paths must be absolute.
             object.__setattr__(self, "weights", str(Path(self.weights).expanduser().absolute()))
-            load_generator(self.weights)  # a wrong path or file is an error here
 
     def change(self, image: ImageArray) -> ImageArray:
         """The filtered image; the generator is loaded once per process."""

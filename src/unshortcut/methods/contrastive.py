@@ -65,19 +65,24 @@ class ContrastiveSettings(MethodSettings):
             return super().warnings(batch)
         temperature = self.loss.temperature
         strong = [
-            source
-            for source in self.negatives
+            (key, source)
+            for key, sources in self.sources_by_key().items()
+            for source in sources
             if isinstance(source, OwnImageSettings)
             and source.placement == "inside"
             and source.alpha / temperature >= STRONG
         ]
         return super().warnings(batch) + [
-            f"method.negatives.{source.name}: alpha {source.alpha:g} at the temperature "
+            f"method.{key}.{source.name}: alpha {source.alpha:g} at the temperature "
             f"{temperature:g} weighs exp({source.alpha / temperature:g} s); the papers have 10 to "
             "15 there, and much more can cost most of the accuracy: lower alpha, or raise "
             "method.loss.temperature"
-            for source in strong
+            for key, source in strong
         ]
+
+    def sources_by_key(self) -> dict[str, Negatives]:
+        """All sources of negatives, by the key of the settings that lists them."""
+        return {"negatives": self.negatives}
 
 
 class ContrastiveMethod(Method):

@@ -90,6 +90,9 @@ class DenseCLSettings(MoCoSettings):
                     "cells; allowed are queue, patch and texture"
                 )
 
+    def sources_by_key(self) -> dict[str, Negatives]:
+        return {**super().sources_by_key(), "dense_negatives": self.dense_negatives}
+
     def weight_at(self, progress: float) -> float:
         """λ after the fraction `progress` of the training."""
         return 0.0 if progress < self.dense_start else self.dense_weight

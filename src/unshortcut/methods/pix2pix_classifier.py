@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber
 from unshortcut.methods.alternating import Turn
+from unshortcut.methods.classification import build_classifier, classifier_and_labels
 from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings
 from unshortcut.methods.pix2pix import Translation, TranslationSettings
@@ -76,12 +77,8 @@ class Pix2PixClassifier(Translation):
     ) -> None:
         super().__init__(settings, generator, encoder, training)
         self.joint = settings
-        context = self.training_context
-        if context.num_classes is None and context.num_images is not None:
-            raise UsageError(f"method '{settings.name}' needs labels, and the data have none")
-        num_classes = context.num_classes
-        self.classifier = None if num_classes is None else nn.Linear(encoder.dim, num_classes)
-        if context.num_images is not None and settings.weights:
+        self.classifier = build_classifier(encoder, self.training_context, settings.name)
+        if self.training_context.num_images is not None and settings.weights:
             load_weights_into(self.generator, generator, settings.weights)
 
     def networks(self) -> dict[str, tuple[nn.Module, OptimizerSettings]]:
@@ -95,11 +92,7 @@ class Pix2PixClassifier(Translation):
         return found
 
     def turns(self, batch: Batch) -> Iterator[Turn]:
-        if self.classifier is None or batch.label is None:
-            raise UsageError(
-                f"method '{self.joint.name}' needs labels: TrainingContext(num_classes=…), and "
-                "'label' in a batch"
-            )
+        classifier, label = classifier_and_labels(self.classifier, batch, self.joint.name)
         photo, target = self.signed(batch.views["input"]), self.signed(batch.views["target"])
         generated = self.generator(photo)
         yield from self.discriminator_turns(photo, generated, target)
@@ -108,15 +101,15 @@ class Pix2PixClassifier(Translation):
         # A gradient of `classification` times its size reaches the generator.
         seen = _scale_gradient(generated, self.joint.classification)
         logits = {
-            "photo": self.classifier(features),
-            "generated": self.classifier(self.encoder(self.normalized(seen))),
+            "photo": classifier(features),
+            "generated": classifier(self.encoder(self.normalized(seen))),
         }  # (N, classes)
-        entropy = {name: F.cross_entropy(values, batch.label) for name, values in logits.items()}
+        entropy = {name: F.cross_entropy(values, label) for name, values in logits.items()}
         loss = loss + entropy["photo"] + self.joint.generated * entropy["generated"]
         for name, values in logits.items():
             ending = "" if name == "photo" else f"_{name}"
             metrics[f"cross_entropy{ending}"] = entropy[name].detach()
-            metrics[f"accuracy{ending}"] = (values.argmax(dim=1) == batch.label).float().mean()
+            metrics[f"accuracy{ending}"] = (values.argmax(dim=1) == label).float().mean()
         embeddings = F.normalize(features.detach(), dim=1)
         yield Turn(("classifier", "generator"), loss, metrics, embeddings)
 

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, Number
+from unshortcut.methods.classification import build_classifier, classifier_and_labels
 from unshortcut.methods.method import (
     Batch,
     DeviceBatch,
@@ -60,25 +61,16 @@ class Supervised(Method):
     ) -> None:
         super().__init__(encoder, training)
         self.settings = settings
-        context = self.training_context
-        if context.num_classes is None and context.num_images is not None:
-            raise UsageError("method supervised needs labels, and the data have none")
-        # Without data there is no classifier, but the encoder can be used.
-        num_classes = context.num_classes
-        self.classifier = None if num_classes is None else nn.Linear(encoder.dim, num_classes)
+        self.classifier = build_classifier(encoder, self.training_context, settings.name)
 
     def loss(self, batch: Batch) -> StepOutput:
-        if self.classifier is None or batch.label is None:
-            raise UsageError(
-                "method supervised needs labels: TrainingContext(num_classes=…), and 'label' in a "
-                "batch"
-            )
-        images, label, smoothing = batch.views["query"], batch.label, self.settings.label_smoothing
+        classifier, label = classifier_and_labels(self.classifier, batch, self.settings.name)
+        images, smoothing = batch.views["query"], self.settings.label_smoothing
         share = self._share()
         if share < 1:
             images = share * images + (1 - share) * neighbors(images)
         features = self.encoder(images)  # (N, C)
-        logits = self.classifier(features)  # (N, classes)
+        logits = classifier(features)  # (N, classes)
         loss = F.cross_entropy(logits, label, label_smoothing=smoothing)
         if share < 1:
             other = F.cross_entropy(logits, neighbors(label), label_smoothing=smoothing)

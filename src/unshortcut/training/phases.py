@@ -8,11 +8,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from unshortcut.errors import UsageError
 from unshortcut.files import write_bytes, write_json
 from unshortcut.models.card import card_path, read_card
 from unshortcut.recipes.load import to_mapping
 from unshortcut.recipes.schema import Recipe, ResolvedPhase
 from unshortcut.training.folder import RunFolder
+from unshortcut.translation.trained import GENERATOR_FILE
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class PhaseRun:
 def phase_runs(recipe: Recipe, run: RunFolder, init: str | Path | None = None) -> list[PhaseRun]:
     """The phases of a run in their order, in the folders `1-NAME`, `2-NAME`, …
 
-    `init` takes the place of the recipe's own, but not of one that the first phase states itself.
+    `init` takes the place of the recipe's own; a first phase that states its own is refused.
     """
     found: list[PhaseRun] = []
     for number, resolved in enumerate(recipe.resolved_phases(), 1):
@@ -48,7 +50,12 @@ def phase_runs(recipe: Recipe, run: RunFolder, init: str | Path | None = None) -
         if resolved.continues:
             # Absolute, so that run.json states the name of the folder and not the way to it.
             start = found[-1].folder.path.resolve()
-        elif number == 1 and init is not None and not resolved.phase.states_init:
+        elif number == 1 and init is not None:
+            if resolved.phase.states_init:
+                raise UsageError(
+                    f"--init: the first phase, '{resolved.phase.name}', states 'init' itself; "
+                    f"change it with --set phases.{resolved.phase.name}.init=MODEL"
+                )
             start = init
         folder = RunFolder(run.path / f"{number}-{resolved.phase.name}")
         found.append(PhaseRun(resolved, folder, start))
@@ -61,8 +68,12 @@ def trainings_of(recipe: Recipe, run: RunFolder) -> list[RunFolder]:
 
 
 def finish_run(run: RunFolder, recipe: Recipe) -> dict[str, float]:
-    """Give a run the encoder and the result of its last phase; returns the metrics."""
+    """Give a run what its last phase has trained, and its result; returns the metrics."""
     last = run.last_phase
+    generator = last.path / GENERATOR_FILE
+    for path in (generator, generator.with_suffix(".json")):
+        if path.is_file():
+            write_bytes(run.path / path.name, path.read_bytes())
     write_bytes(run.weights, last.weights.read_bytes())
     card = read_card(last.weights).model_copy(update={"recipe": to_mapping(recipe)})
     write_json(card_path(run.weights), card.model_dump(mode="json"))

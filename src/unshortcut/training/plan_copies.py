@@ -1,4 +1,4 @@
-"""The copies of a data set that a view plan reads."""
+"""What a view plan reads besides the images: copies of the data set, and learned filters."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.augmentations.first_of import FirstOf
 from unshortcut.augmentations.from_copy import FromCopy
+from unshortcut.augmentations.pix2pix import GeneratorFilter
 from unshortcut.data.copies import Copy, WithCopies, open_copy
 from unshortcut.data.source import ImageSource
+from unshortcut.translation.trained import load_generator
 from unshortcut.views.plan import ViewPlan
 from unshortcut.views.transforms.textured import Textured
 
@@ -19,12 +21,15 @@ class PlanCopies:
     same_size: dict[str, Copy]
     """Copies that replace images in a pipeline, so they must have the images' size."""
     any_size: dict[str, Copy]
+    filters: tuple[str, ...] = ()
+    """Digests of the weights of learned filters."""
 
     def __len__(self) -> int:
         return len(self.same_size) + len(self.any_size)
 
     def fingerprints(self) -> list[str]:
-        return [c.fingerprint() for c in (*self.same_size.values(), *self.any_size.values())]
+        copies = (*self.same_size.values(), *self.any_size.values())
+        return [*(copy.fingerprint() for copy in copies), *self.filters]
 
     def attach(self, source: ImageSource) -> ImageSource:
         """The source with these copies as the variants of its images."""
@@ -32,24 +37,28 @@ class PlanCopies:
 
 
 def plan_copies(plan: ViewPlan) -> PlanCopies:
-    """Open the copies that a plan reads. Raises `UsageError` for one that is missing."""
+    """Open what a plan reads. Raises `UsageError` for a copy or a filter that is missing."""
     pipelines = (*plan.pipelines.values(), *plan.copied_pipelines.values())
     transforms = plan.transforms.values()
-    augmentations = (
-        *(pipeline.augmentations for pipeline in pipelines),
-        *(transform.own_augmentations for transform in transforms),
-    )
-    paths = (path for one in augmentations for path in _paths(one))
+    augmentations = [
+        *_single(one for pipeline in pipelines for one in pipeline.augmentations),
+        *_single(one for transform in transforms for one in transform.own_augmentations),
+    ]
+    paths = (one.path for one in augmentations if isinstance(one, FromCopy))
     textured = (t for t in transforms if isinstance(t, Textured))
     textures = (transform.copy for transform in textured if transform.copy is not None)
+    weights = {one.weights for one in augmentations if isinstance(one, GeneratorFilter)}
     return PlanCopies(
-        {path: open_copy(path) for path in paths}, {path: open_copy(path) for path in textures}
+        {path: open_copy(path) for path in paths},
+        {path: open_copy(path) for path in textures},
+        tuple(sorted(load_generator(path).digest for path in weights)),
     )
 
 
-def _paths(augmentations: Iterable[Augmentation]) -> Iterator[str]:
+def _single(augmentations: Iterable[Augmentation]) -> Iterator[Augmentation]:
+    """Augmentations, with the alternatives of `first_of` one by one."""
     for augmentation in augmentations:
-        if isinstance(augmentation, FromCopy):
-            yield augmentation.path
-        elif isinstance(augmentation, FirstOf):
-            yield from _paths(augmentation.augmentations)
+        if isinstance(augmentation, FirstOf):
+            yield from _single(augmentation.augmentations)
+        else:
+            yield augmentation

@@ -119,8 +119,16 @@ class _Session:
         pending = [phase for phase in phases if not phase.finished]
         opened = [self._checked(phase, data, scans) for phase in pending]
         if self.leads:
-            names = [phase.folder.path.name for phase in phases]
-            metadata = {"phases": names, **about_run(recipe, self.machine)}
+            contents = {
+                phase.folder.path.name: run_data.fingerprint()
+                for phase, run_data in zip(pending, opened, strict=True)
+            }
+            metadata = {
+                "phases": [phase.folder.path.name for phase in phases],
+                "data_fingerprints": contents,
+                **about_run(recipe, self.machine),
+                "init": init and public_name(str(init)),
+            }
             if resumes:
                 check_resumed(folder, recipe, metadata, self.console)
             else:
@@ -217,6 +225,8 @@ def _check_in_turn(recipe: Recipe) -> None:
     for key, value in (
         ("training.accumulate", recipe.training.accumulate > 1),
         ("training.gradient_clip", recipe.training.gradient_clip is not None),
+        # Lightning changes the scale of the loss between the optimizers of one backward pass.
+        ("training.precision 16-mixed", recipe.training.precision == "16-mixed"),
     ):
         if value:
             raise UsageError(

@@ -59,7 +59,15 @@ def check_resumed(
         raise UsageError(
             "the data differ from those of the run to resume: their content has changed"
         )
-    begun = folder.checkpoint.exists()
+    contents = before.get("data_fingerprints", {})
+    for phase, content in metadata.get("data_fingerprints", {}).items():
+        if contents.get(phase) != content:
+            raise UsageError(
+                f"the data of '{phase}' differ from those of the run to resume: their content has "
+                "changed"
+            )
+    trainings = [RunFolder(folder.path / phase) for phase in metadata.get("phases", ())]
+    begun = folder.checkpoint.exists() or any(one.metadata.is_file() for one in trainings)
     if before.get("init") != metadata.get("init") and not begun:
         raise UsageError(
             f"the run to resume was started with --init {before.get('init')}; give it again"

@@ -28,6 +28,8 @@ class Samples(Callback):
             return
         if self._views is None:
             self._views = sample_views(self.source, self.plan, self.seed)
+        if not self._views:
+            return  # none of the images that were tried can be read
         method = method_of(pl_module)
         on_device = {name: view.to(method.device) for name, view in self._views.items()}
         pictures = method.pictures(

@@ -1,5 +1,6 @@
 """Trained generators: a safetensors file with a JSON card beside it, used as a filter."""
 
+import hashlib
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -44,9 +45,11 @@ class TrainedGenerator:
     which uses the statistics of the image and drops at random in use as in training.
     """
 
-    def __init__(self, network: Generator, card: GeneratorCard) -> None:
+    def __init__(self, network: Generator, card: GeneratorCard, digest: str = "") -> None:
         self.network = network.eval().requires_grad_(False)
         self.card = card
+        self.digest = digest
+        """A hex digest of the weights file, by which caches tell generators apart."""
 
     @torch.inference_mode()
     def __call__(self, image: ImageArray) -> ImageArray:
@@ -126,7 +129,8 @@ def _load(weights: Path, modified: int) -> TrainedGenerator:
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise UsageError(f"'{weights.name}' does not fit its card: {reason}") from None
-    return TrainedGenerator(network, card)
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    return TrainedGenerator(network, card, digest)
 
 
 def _read_card(weights: Path) -> GeneratorCard:

@@ -31,7 +31,7 @@ class TextureStylized(texture.TextureClaim):
     """MoCo-v2 on stylized images and on originals, and its loss early in the training."""
 
     name = "texture-stylized"
-    summary = "MoCo-v2 on stylized images is solved at once by their texture and teaches less"
+    summary = "texture solves MoCo-v2's task on stylized images at once, and its features are worse"
     where = "dissertation, tables 2.1 and 2.7, figure 2.6"
     recipes = texture.MOCO
     columns = (

@@ -1,16 +1,20 @@
 """A finished view after a filter: the target of a network that learns the filter."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from unshortcut.arrays import ImageArray
-from unshortcut.augmentations.augmentation import Augmentation, Pipeline
-from unshortcut.augmentations.from_copy import FromCopy
+from unshortcut.augmentations.augmentation import Augmentation, Pipeline, requested_variant
 from unshortcut.errors import UsageError
-from unshortcut.randomness import Rng
+from unshortcut.randomness import Rng, generator
 from unshortcut.views.transform import ViewContext, ViewTransform
+
+_TRIED_SIZE = (97, 131)
+"""Of an image that no crop or resizing keeps as it is."""
+_DRAWS = 32
+"""Parameters that are tried, of filters that are applied at random."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +26,13 @@ class Filtered(ViewTransform):
     by: Augmentation
     of: str = "input"
 
+    @property
+    def own_augmentations(self) -> Sequence[Augmentation]:
+        return (self.by,)
+
     def sample(self, context: ViewContext, pipeline: Pipeline, rng: Rng) -> Any:
-        size = context.image.height, context.image.width
-        steps = zip(context.pipelines[self.of].augmentations, context.sampled[self.of], strict=True)
-        for augmentation, params in steps:
-            size = augmentation.output_size(params, *size)
-        return self.by.sample(rng, *size)
+        before, size = context.pipelines[self.of], (context.image.height, context.image.width)
+        return self.by.sample(rng, *before.output_size(context.sampled[self.of], *size))
 
     def apply(self, context: ViewContext, pipeline: Pipeline, sampled: Any) -> ImageArray:
         return self.by.apply(context.views[self.of], sampled)
@@ -37,8 +42,11 @@ class Filtered(ViewTransform):
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
         self.by.check()
-        changes_size = type(self.by).output_size is not Augmentation.output_size
-        if changes_size or isinstance(self.by, FromCopy):
+        draws = [self.by.sample(generator(number), *_TRIED_SIZE) for number in range(_DRAWS)]
+        if any(
+            self.by.output_size(params, *_TRIED_SIZE) != _TRIED_SIZE or requested_variant(params)
+            for params in draws
+        ):
             raise UsageError(
                 f"the view '{view}' is the view '{self.of}' after a filter, which "
                 f"'{self.by.name}' is not: it must keep the size and need no copy of the data"

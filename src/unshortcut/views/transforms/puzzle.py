@@ -57,21 +57,22 @@ class Puzzle(ViewTransform):
         return pipeline.shrink(sampled[0])
 
     def check(self, view: str, pipelines: Mapping[str, Pipeline]) -> None:
+        augmentations = Pipeline(self.tile_augmentations).augmentations  # each is checked
         sizes = {_view_size(pipelines[view], *size) for size in ((97, 131), (640, 512))}
         if len(sizes) > 1:
             return  # that of the images, which is not known yet
         (size,) = sizes
-        cell = self._cell(*size)
-        for augmentation in self.tile_augmentations:
-            if not isinstance(augmentation, RandomCrop):
-                continue
-            tile = ends(augmentation.size)
-            if tile[0] > cell[0] or tile[1] > cell[1]:
-                raise UsageError(
-                    f"the view '{view}': tiles of {tile[0]} × {tile[1]} pixels do not fit into the "
-                    f"cells of {cell[0]} × {cell[1]} that a view of {size[0]} × {size[1]} has in a "
-                    f"grid of {self.grid} × {self.grid}"
-                )
+        tile = cell = self._cell(*size)
+        for augmentation in augmentations:
+            if isinstance(augmentation, RandomCrop):
+                cut = ends(augmentation.size)
+                if cut[0] > tile[0] or cut[1] > tile[1]:
+                    raise UsageError(
+                        f"the view '{view}': tiles of {cut[0]} × {cut[1]} pixels do not fit into "
+                        f"the cells of {cell[0]} × {cell[1]} that a view of {size[0]} × {size[1]} "
+                        f"has in a grid of {self.grid} × {self.grid}"
+                    )
+            tile = augmentation.output_size(augmentation.sample(generator(0), *tile), *tile)
 
     def _cell(self, height: int, width: int) -> tuple[int, int]:
         return height // self.grid, width // self.grid
