@@ -32,15 +32,22 @@ def assert_two_ranks_equal_one(settings: MethodSettings, batch: int = 8) -> None
     """
     alone = run_steps(0, 1, settings, batch)
     first, second = on_ranks(2, run_steps, settings, batch)
+    assert_joined_equal_one(alone, first, second)
+    for gradients in alone.gradients:
+        for name, found in gradients.items():
+            assert found.abs().sum() > 0 or "bias" in name, f"no gradient reaches {name}"
+    for name, buffer in alone.buffers.items():
+        assert torch.equal(first.buffers[name], second.buffers[name]), f"{name} differs on ranks"
+        torch.testing.assert_close(first.buffers[name], buffer, rtol=0, atol=1e-6)
+
+
+def assert_joined_equal_one(alone: Trace, first: Trace, second: Trace) -> None:
+    """The mean loss of two ranks and their averaged gradients equal those of one, to 1e-6."""
     for step in range(STEPS):
         joined = (first.losses[step] + second.losses[step]) / 2
         torch.testing.assert_close(joined, alone.losses[step], rtol=0, atol=1e-6)
         for name, expected in alone.gradients[step].items():
-            assert expected.abs().sum() > 0 or "bias" in name, f"no gradient reaches {name}"
             torch.testing.assert_close(first.gradients[step][name], expected, rtol=0, atol=1e-6)
-    for name, buffer in alone.buffers.items():
-        assert torch.equal(first.buffers[name], second.buffers[name]), f"{name} differs on ranks"
-        torch.testing.assert_close(first.buffers[name], buffer, rtol=0, atol=1e-6)
 
 
 def run_steps(
