@@ -32,7 +32,8 @@ from unshortcut.training.exporting import export
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.forecasting import forecast
 from unshortcut.training.logs import read_log
-from unshortcut.training.pretraining import build_method, pretrain
+from unshortcut.training.machine import find_machine
+from unshortcut.training.pretraining import build_method, check_method, pretrain
 from unshortcut.training.projection import load_projection
 from unshortcut.translation.discriminator import DiscriminatorSettings
 from unshortcut.translation.residual import ResidualSettings
@@ -316,7 +317,6 @@ def test_a_run_on_two_devices_has_the_weights_of_a_run_on_one(images: Path, tmp_
         (["training.gradient_clip=1"], "leave out 'training.gradient_clip'"),
         (["encoder.name=resnet18"], "has no encoder: leave out 'encoder'"),
         (["training.compile=true"], "has no encoder: leave out 'training.compile'"),
-        (["training.precision=16-mixed"], "leave out 'training.precision 16-mixed'"),
         (["method.target={name: resize}"], "must keep the size"),
         (["method.target={name: from_copy, path: x}"], "need no copy of the data"),
         (["method.target={name: pix2pix, weights: nowhere}"], "nowhere' does not exist"),
@@ -358,3 +358,9 @@ def test_a_forecast_counts_both_networks_and_their_optimizers() -> None:
     moments = 2 * 4 * found.footprint.num_trained
     assert moments <= found.footprint.optimizer < 1.1 * moments
     assert found.speed is not None and found.speed.images_per_second > 0
+
+
+def test_half_precision_is_refused_on_any_device() -> None:
+    recipe = load_recipe("pix2pix-shapes", ["training.precision=16-mixed", "views.size=24"])
+    with pytest.raises(UsageError, match="leave out 'training.precision 16-mixed'"):
+        check_method(build_method(recipe), recipe, find_machine(1))
