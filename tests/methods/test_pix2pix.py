@@ -362,5 +362,5 @@ def test_a_forecast_counts_both_networks_and_their_optimizers() -> None:
 
 def test_half_precision_is_refused_on_any_device() -> None:
     recipe = load_recipe("pix2pix-shapes", ["training.precision=16-mixed", "views.size=24"])
-    with pytest.raises(UsageError, match="leave out 'training.precision 16-mixed'"):
+    with pytest.raises(UsageError, match=r"leave out 'training\.precision 16-mixed'"):
         check_method(build_method(recipe), recipe, find_machine(1))
