@@ -30,7 +30,7 @@ demo: setup
 	@$(BIN)/unshortcut demo --out demo
 
 test: setup lint
-	@echo "running the tests: six to eight minutes on two cores"
+	@echo "running the tests: about ten minutes on two cores"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: setup
