@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from unshortcut.arrays import ImageArray
+from unshortcut.data.regions import Regions
 from unshortcut.data.source import BadImageError, Image, ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.randomness import generator
@@ -29,16 +30,19 @@ Key = tuple[int, int]
 
 
 class Views(dict[str, ImageArray]):
-    """Named views of one image, uint8 (h, w, 3), with metadata."""
+    """Named views of one image, uint8 (h, w, 3), with metadata and what is annotated in them."""
 
     def __init__(
         self,
         views: Mapping[str, ImageArray],
         metadata: Mapping[str, NDArray[np.bool_]] | None = None,
+        regions: Regions | None = None,
     ) -> None:
         super().__init__(views)
         self.metadata = dict(metadata or {})
         """(k,) bool by view, from its transform."""
+        self.regions = regions
+        """Boxes and mask in pixels of the views, which then all have the same size."""
 
 
 MakeViews = Callable[[Image, int, int, int], Mapping[str, ImageArray]]
@@ -61,6 +65,12 @@ class LoadedBatch(TypedDict):
     """(n,) int64, -1 without a label."""
     metadata: dict[str, Tensor]
     """(n, k) bool by view, from its transform."""
+    multilabel: Tensor | None
+    """(n, C) int8: 1 shown, 0 not shown, -1 unknown; None without such labels."""
+    regions: list[Regions] | None
+    """The annotation of each image, in pixels of its view before padding; None without any."""
+    sizes: Tensor
+    """(n, 2): height and width of the first view of each image before padding."""
     failures: list[tuple[str, str]]
     """(identity, reason) of the images that were replaced."""
 
@@ -74,6 +84,8 @@ class LoadedSample:
     label: int
     failures: list[tuple[str, str]]
     metadata: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    multilabel: NDArray[np.int8] | None = None
+    regions: Regions | None = None
 
 
 class KeyedDataset(Dataset[LoadedSample]):
@@ -101,8 +113,13 @@ class KeyedDataset(Dataset[LoadedSample]):
                 continue
             labels = self.source.labels
             label = -1 if labels is None else int(labels[used])
-            metadata = views.metadata if isinstance(views, Views) else {}
-            return LoadedSample(views, used, label, failures, metadata)
+            shown = self.source.multilabels
+            multilabel = None if shown is None else shown.values[used]
+            if not isinstance(views, Views):
+                views = Views(views)
+            return LoadedSample(
+                views, used, label, failures, views.metadata, multilabel, views.regions
+            )
         identity, reason = failures[-1]
         raise RunError(
             f"{_REPLACEMENTS} images in a row could not be read; the last was {identity}: {reason}"
@@ -239,8 +256,14 @@ def check_batch(length: int, batch_size: int) -> None:
 
 
 def collate(samples: list[LoadedSample]) -> LoadedBatch:
-    """Stack samples; views stay uint8 and are channels last in memory."""
-    stacked = {name: np.stack([one.views[name] for one in samples]) for name in samples[0].views}
+    """Stack samples; views stay uint8 and are channels last in memory.
+
+    Views of different sizes are padded with black, at the bottom and at the right.
+    """
+    stacked = {name: _stack([one.views[name] for one in samples]) for name in samples[0].views}
+    sizes = [next(iter(one.views.values())).shape[:2] for one in samples]
+    shown = [one.multilabel for one in samples if one.multilabel is not None]
+    regions = [one.regions for one in samples if one.regions is not None]
     return LoadedBatch(
         views={name: torch.from_numpy(v).permute(0, 3, 1, 2) for name, v in stacked.items()},
         index=torch.tensor([sample.index for sample in samples], dtype=torch.int64),
@@ -249,8 +272,22 @@ def collate(samples: list[LoadedSample]) -> LoadedBatch:
             name: torch.from_numpy(np.stack([sample.metadata[name] for sample in samples]))
             for name in samples[0].metadata
         },
+        multilabel=torch.from_numpy(np.stack(shown)) if shown else None,
+        regions=regions or None,
+        sizes=torch.tensor(sizes, dtype=torch.int64),
         failures=[failure for sample in samples for failure in sample.failures],
     )
+
+
+def _stack(views: list[ImageArray]) -> ImageArray:
+    """(n, h, w, 3): views of the size of the largest height and width among them."""
+    height, width = np.max([view.shape[:2] for view in views], axis=0)
+    if all(view.shape[:2] == (height, width) for view in views):
+        return np.stack(views)
+    padded = np.zeros((len(views), height, width, 3), dtype=np.uint8)
+    for row, view in zip(padded, views, strict=True):
+        row[: view.shape[0], : view.shape[1]] = view
+    return padded
 
 
 def _init_worker(worker: int) -> None:

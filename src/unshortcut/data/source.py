@@ -7,6 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from unshortcut.arrays import ImageArray, IndexArray
+from unshortcut.data.failures import Failure
+from unshortcut.data.regions import MultiLabels, Regions
 
 Classes = tuple[str, ...] | None
 """Class names in the order of the labels, or None without labels."""
@@ -74,6 +76,14 @@ class ImageSource(ABC):
     labels: Labels = None
     has_headers: bool = False
     """Whether `check_header` finds bad images faster than decoding them would."""
+    box_classes: Classes = None
+    """Names of the classes of boxes, None if no boxes are annotated."""
+    mask_classes: Classes = None
+    """Names of the classes of masks, None if there are no masks."""
+    multilabels: MultiLabels | None = None
+    """The classes that each image shows, for images that may show several."""
+    left_out: tuple[Failure, ...] = ()
+    """Annotations that cannot be used, by the image that they belong to, with the reason."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -88,7 +98,11 @@ class ImageSource(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hex digest of the content; caches use it as a key."""
+        """A hex digest of the content, with annotations, if any; caches use it as a key."""
+
+    def regions(self, index: int) -> Regions:
+        """What is annotated in an image. Raises `BadImageError` if that cannot be read."""
+        return Regions()
 
     def check_header(self, index: int) -> None:
         """Raise `BadImageError` if the header cannot be read; reads little of a good file."""
@@ -103,6 +117,10 @@ class DerivedSource(ImageSource):
         self.classes = source.classes
         self.labels = source.labels
         self.has_headers = source.has_headers
+        self.box_classes = source.box_classes
+        self.mask_classes = source.mask_classes
+        self.multilabels = source.multilabels
+        self.left_out = source.left_out
 
     def original(self, index: int) -> int:
         """The index of an image in the original source."""
@@ -116,6 +134,9 @@ class DerivedSource(ImageSource):
 
     def identity(self, index: int) -> str:
         return self.source.identity(self.original(index))
+
+    def regions(self, index: int) -> Regions:
+        return self.source.regions(self.original(index))
 
     def check_header(self, index: int) -> None:
         self.source.check_header(self.original(index))
@@ -131,6 +152,8 @@ class Subset(DerivedSource):
         super().__init__(source)
         self.indices = np.asarray(indices, dtype=np.int64)
         self.labels = None if source.labels is None else source.labels[self.indices]
+        if source.multilabels is not None:
+            self.multilabels = source.multilabels.take(self.indices)
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -145,7 +168,10 @@ class Subset(DerivedSource):
 
 
 class Joined(ImageSource):
-    """Sources of the same classes, one after another; unlabeled if any of them is unlabeled."""
+    """Sources of the same classes, one after another.
+
+    It has labels, boxes, masks or several labels per image only if all of them have.
+    """
 
     def __init__(self, *sources: ImageSource) -> None:
         self.sources = sources
@@ -154,6 +180,15 @@ class Joined(ImageSource):
         self.has_headers = any(source.has_headers for source in sources)
         labels = [source.labels for source in sources if source.labels is not None]
         self.labels = np.concatenate(labels) if len(labels) == len(sources) else None
+        if all(source.box_classes == sources[0].box_classes for source in sources):
+            self.box_classes = sources[0].box_classes
+        if all(source.mask_classes == sources[0].mask_classes for source in sources):
+            self.mask_classes = sources[0].mask_classes
+        shown = [source.multilabels for source in sources if source.multilabels is not None]
+        if len(shown) == len(sources) and all(one.classes == shown[0].classes for one in shown):
+            values = np.concatenate([one.values for one in shown])
+            self.multilabels = MultiLabels(shown[0].classes, values)
+        self.left_out = tuple(failure for source in sources for failure in source.left_out)
 
     def __len__(self) -> int:
         return int(self.ends[-1])
@@ -165,6 +200,10 @@ class Joined(ImageSource):
     def identity(self, index: int) -> str:
         source, index = self.locate(index)
         return source.identity(index)
+
+    def regions(self, index: int) -> Regions:
+        source, index = self.locate(index)
+        return source.regions(index)
 
     def check_header(self, index: int) -> None:
         source, index = self.locate(index)
@@ -181,3 +220,25 @@ class Joined(ImageSource):
             raise IndexError(index)
         start = int(self.ends[number - 1]) if number else 0
         return self.sources[number], index - start
+
+
+class AnnotatedImage:
+    """An image together with what is annotated in it."""
+
+    def __init__(self, image: Image, regions: Regions) -> None:
+        self.height, self.width, self.pixels = image.height, image.width, image.pixels
+        self.regions = regions
+
+
+class Annotated(DerivedSource):
+    """A source whose images come with their annotations; a mask of another size is an error."""
+
+    def image(self, index: int) -> AnnotatedImage:
+        image, regions = super().image(index), self.regions(index)
+        mask = regions.mask
+        if mask is not None and mask.shape != (image.height, image.width):
+            raise BadImageError(
+                f"its mask is {mask.shape[1]} × {mask.shape[0]} pixels, it is {image.width} × "
+                f"{image.height}"
+            )
+        return AnnotatedImage(image, regions)
