@@ -12,6 +12,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from unshortcut.data.regions import Regions
 from unshortcut.distributed import rank
 from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.methods import optimization
@@ -99,6 +100,12 @@ class Batch:
     """(N,) classes, -1 for images without one, for supervised methods."""
     metadata: Mapping[str, Tensor] = field(default_factory=dict)
     """(N, k) bool by view: metadata from its transform, for methods that use it."""
+    multilabel: Tensor | None = None
+    """(N, C) int8: 1 shown, 0 not shown, -1 unknown, for images that may show several classes."""
+    regions: Sequence[Regions] | None = None
+    """Boxes and mask of each image, in pixels of its view before padding."""
+    sizes: Tensor | None = None
+    """(N, 2): height and width of each view before padding; None if nothing is padded."""
 
     def __len__(self) -> int:
         """N, the number of images."""
@@ -232,8 +239,19 @@ class Method(LightningModule, ABC):
     def read(self, batch: Mapping[str, Any]) -> Batch:
         """A batch of the loader with normalized views."""
         views = {name: self.normalize(view) for name, view in batch["views"].items()}
+        also = {key: batch.get(key) for key in ("multilabel", "regions", "sizes")}
         metadata = batch.get("metadata", {})
-        return Batch(views, batch.get("index"), batch.get("label"), metadata)
+        return Batch(views, batch.get("index"), batch.get("label"), metadata, **also)
+
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
+        # Annotations stay in memory as NumPy arrays; Lightning would refuse frozen dataclasses.
+        annotated = isinstance(batch, dict) and batch.get("regions") is not None
+        regions = {"regions": batch["regions"]} if annotated else {}
+        rest = {**batch, "regions": None} if annotated else batch
+        moved = super().transfer_batch_to_device(rest, device, dataloader_idx)
+        return {**moved, **regions} if annotated else moved
 
     def log_last(self, count: int) -> None:
         """Give the output of the last step, of `count` images, to Lightning."""

@@ -1,0 +1,5 @@
+"""Transfer of an encoder: fine-tuning for classification, detection and segmentation."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+"""Tasks of transfer: one file each."""
