@@ -1,6 +1,6 @@
 """Evaluation of a task: images are read ahead in threads while the network predicts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -43,14 +43,11 @@ class Evaluation:
             total.add(predictions, examples)
         return total.result()
 
-    def predictions(self, task: Task, count: int) -> list[tuple[ImageArray, Example, Any]]:
-        """The first images, uint8 (h, w, 3), with their annotations and predictions."""
-        found: list[tuple[ImageArray, Example, Any]] = []
-        for position in range(min(count, len(self.source))):
-            view, example = self.read(position)
-            (prediction,) = self._run(task, [view], [example])
-            found.append((self.source.image(position).pixels(), example, prediction))
-        return found
+    def predict(self, task: Task, position: int) -> Any:
+        """The prediction for one image."""
+        view, example = self.read(position)
+        (prediction,) = self._run(task, [view], [example])
+        return prediction
 
     def read(self, position: int) -> tuple[ImageArray, Example]:
         """One image, resized, and what its data set says of it. Raises `BadImageError`."""
@@ -69,23 +66,20 @@ class Evaluation:
         )
         return view, example
 
-    def _predict(self, task: Task, on_progress: OnProgress | None) -> Any:
+    def _predict(
+        self, task: Task, on_progress: OnProgress | None
+    ) -> Iterator[tuple[Sequence[Example], list[Any]]]:
         unreadable = Unreadable(len(self.source))
-        mode = task.training
-        task.eval()
-        try:
-            for _, read in read_batches(
-                self.read,
-                self.source.identity,
-                unreadable,
-                batch_size=max(1, min(256, _BATCH_PIXELS // self.preprocessing.size**2)),
-                workers=self.workers,
-                on_progress=on_progress,
-            ):
-                views, examples = zip(*read, strict=True)
-                yield examples, self._run(task, views, examples)
-        finally:
-            task.train(mode)
+        for _, read in read_batches(
+            self.read,
+            self.source.identity,
+            unreadable,
+            batch_size=max(1, min(256, _BATCH_PIXELS // self.preprocessing.size**2)),
+            workers=self.workers,
+            on_progress=on_progress,
+        ):
+            views, examples = zip(*read, strict=True)
+            yield examples, self._run(task, views, examples)
         self.failures = tuple(unreadable.failures.values())
 
     def _run(

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
+from unshortcut.arrays import FloatArray
 from unshortcut.data.regions import Regions
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
@@ -126,6 +127,10 @@ class Task(Method):
     @abstractmethod
     def score(self) -> Score:
         """A new score of this task."""
+
+    def drawn(self, prediction: Any) -> tuple[Regions, FloatArray | None]:
+        """A prediction of boxes or a mask as regions to draw, and the scores (n,) of its boxes."""
+        raise NotImplementedError(f"{type(self).__name__} predicts no regions")
 
     @abstractmethod
     def save(self, weights: Path, about: About) -> None:
