@@ -25,13 +25,14 @@ class C4Trunk(nn.Module):
             raise UsageError(
                 f"network 'c4' needs a ResNet of timm, not '{encoder.settings.name}'; choose 'fpn'"
             )
-        self.body: Any = encoder.model
+        body: Any = encoder.model
+        self.body = body
         self.memory_format = encoder.memory_format
-        self.out_channels: int = self.body.feature_info[-2]["num_chs"]
+        self.out_channels: int = body.feature_info[-2]["num_chs"]
         self.size_divisible = 32
 
     def forward(self, images: Tensor) -> "OrderedDict[str, Tensor]":
-        body = self.body
+        body: Any = self.body
         stem = body.act1(body.bn1(body.conv1(images.contiguous(memory_format=self.memory_format))))
         third: Tensor = body.layer3(body.layer2(body.layer1(body.maxpool(stem))))
         return OrderedDict({"0": third})

@@ -7,6 +7,7 @@ timm model, so that a detector on a ResNet has the state dict of torchvision's b
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import timm.models
@@ -30,11 +31,12 @@ class StagePyramid(nn.Module):
 
     def __init__(self, encoder: Encoder, out_channels: int) -> None:
         super().__init__()
-        self.body: Any = encoder.model
+        body: Any = encoder.model
+        self.body = body
         self.memory_format = encoder.memory_format
         self.out_channels = out_channels
         self.size_divisible = 32
-        self.indices = list(range(len(self.body.feature_info)))[-_LEVELS:]
+        self.indices = list(range(len(body.feature_info)))[-_LEVELS:]
         maps = _trial(self, encoder)
         channels = [one.shape[1] for one in maps]
         self.fpn = FeaturePyramidNetwork(channels, out_channels, LastLevelMaxPool())
@@ -67,14 +69,14 @@ class SimplePyramid(nn.Module):
 
     def __init__(self, encoder: Encoder, out_channels: int) -> None:
         super().__init__()
-        self.body: Any = encoder.model
+        body: Any = encoder.model
+        self.body = body
         self.memory_format = encoder.memory_format
         self.out_channels = out_channels
-        patch = self._patch_size(encoder)
-        self.size_divisible = max(32, 2 * patch)
-        take_any_size(self.body)
+        self.size_divisible = max(32, 2 * _patch_size(body, encoder.settings.name))
+        take_any_size(body)
         _trial(self, encoder)
-        dim = int(self.body.embed_dim)
+        dim: int = body.embed_dim
         up = [
             nn.Sequential(
                 nn.ConvTranspose2d(dim, dim // 2, 2, stride=2),
@@ -118,17 +120,6 @@ class SimplePyramid(nn.Module):
         """What is not part of the encoder."""
         return [self.fpn]
 
-    @staticmethod
-    def _patch_size(encoder: Encoder) -> int:
-        height, width = encoder.model.patch_embed.patch_size  # type: ignore[union-attr]
-        if height != width or height < _LEVELS or math.log2(height) % 1:
-            raise UsageError(
-                f"encoder '{encoder.settings.name}' has patches of {height} × {width} pixels, but "
-                "a feature pyramid needs a power of two of at least 4; choose one with patches of "
-                "8 or 16 pixels"
-            )
-        return int(height)
-
 
 def pyramid(encoder: Encoder, out_channels: int) -> StagePyramid | SimplePyramid:
     """The feature pyramid of an encoder; a `UsageError` if it has none."""
@@ -144,7 +135,7 @@ def pyramid(encoder: Encoder, out_channels: int) -> StagePyramid | SimplePyramid
         raise _unsupported(encoder)
     reductions = [stage["reduction"] for stage in getattr(body, "feature_info", None) or []]
     last = reductions[-_LEVELS:]
-    if len(last) < _LEVELS or any(b != 2 * a for a, b in zip(last, last[1:], strict=False)):
+    if len(last) < _LEVELS or any(b != 2 * a for a, b in pairwise(last)):
         raise _unsupported(encoder)
     if not hasattr(body, "forward_intermediates"):
         raise _unsupported(encoder)
@@ -161,6 +152,16 @@ def take_any_size(vit: Any) -> None:
     vit.patch_embed.strict_img_size = False
     vit.patch_embed.flatten = False
     vit.patch_embed.output_fmt = Format.NHWC
+
+
+def _patch_size(vit: Any, name: str) -> int:
+    height, width = vit.patch_embed.patch_size
+    if height != width or height < _LEVELS or math.log2(height) % 1:
+        raise UsageError(
+            f"encoder '{name}' has patches of {height} × {width} pixels, but a feature pyramid "
+            "needs a power of two of at least 4; choose one with patches of 8 or 16 pixels"
+        )
+    return int(height)
 
 
 def _trial(backbone: StagePyramid | SimplePyramid, encoder: Encoder) -> Sequence[Tensor]:
