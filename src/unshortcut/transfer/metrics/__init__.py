@@ -1,0 +1,1 @@
+"""Metrics of transfer, as functions and counters of arrays."""

@@ -1,0 +1,1 @@
+"""Networks of dense tasks: heads on the feature maps of an encoder."""
