@@ -6,7 +6,7 @@ import pytest
 import timm
 import torch
 from torch import Tensor, nn
-from torchvision.models import resnet50
+from torchvision.models.resnet import Bottleneck, ResNet
 
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder, EncoderSettings
@@ -54,17 +54,16 @@ def test_a_dilated_encoder_equals_the_network_that_timm_builds(
     )
 
 
-def test_a_dilated_resnet50_equals_torchvisions() -> None:
-    peer = resnet50(replace_stride_with_dilation=[False, True, True]).eval()
-    model = timm.create_model("resnet50", pretrained=False)
+def test_a_dilated_bottleneck_resnet_equals_torchvisions() -> None:
+    layers = [1, 1, 2, 2]
+    peer = ResNet(Bottleneck, layers, replace_stride_with_dilation=[False, True, True]).eval()
+    model = timm.create_model("resnet50", layers=layers).eval()
     model.load_state_dict(peer.state_dict())
     dilate(model, 8)
-    layers = list(peer.children())[:-2]
+    trunk = nn.Sequential(*list(peer.children())[:-2])
     image = IMAGES[:1, :, :32, :32]
     with torch.no_grad():
-        torch.testing.assert_close(
-            model.eval().forward_features(image), nn.Sequential(*layers)(image)
-        )
+        torch.testing.assert_close(model.forward_features(image), trunk(image))
 
 
 def test_dilating_further_equals_dilating_at_once() -> None:
