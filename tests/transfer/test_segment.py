@@ -13,7 +13,7 @@ from tests.small import TINY
 from unshortcut.data.regions import IGNORED, Regions
 from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch
+from unshortcut.methods.method import Batch, TrainingContext
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.parts import build
 from unshortcut.transfer.task import AnyTask, Example, TaskSettings
@@ -25,7 +25,8 @@ CLASSES = ("background", "cat", "dog")
 def segment(encoder: EncoderSettings = TINY, **values: Any) -> Segment:
     torch.manual_seed(0)
     values = {"channels": 8, "dropout": 0.0, **values}
-    return SegmentSettings(**values).build(create_encoder(encoder, seed=0), CLASSES)
+    made = create_encoder(encoder, seed=0)
+    return SegmentSettings(**values).build(made, CLASSES, TrainingContext())
 
 
 def masks(*sizes: tuple[int, int], ignored: float = 0.2) -> list[NDArray[np.uint8]]:

@@ -1,7 +1,10 @@
 """Fully convolutional segmentation (FCN): torchvision's network on the modules of an encoder."""
 
+from collections.abc import Mapping, Sequence
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torchvision.models.segmentation.fcn import FCN, FCNHead
 
 from unshortcut.models.encoder import Encoder
@@ -42,11 +45,21 @@ class SegmentationHeads(nn.Module):
         self.classifier = classifier
         self.aux_classifier = aux_classifier
 
+    def forward(self, maps: Mapping[str, Tensor], size: Sequence[int]) -> dict[str, Tensor]:
+        """Logits `out` and `aux`, each (N, classes, *size), of the maps of a backbone."""
+        logits = {"out": self.classifier(maps["out"])}
+        if self.aux_classifier is not None:
+            logits["aux"] = self.aux_classifier(maps["aux"])
+        return {
+            name: F.interpolate(one, list(size), mode="bilinear", align_corners=False)
+            for name, one in logits.items()
+        }
+
     def on(self, encoder: Encoder) -> FCN:
         """torchvision's FCN with the modules of these heads and of a prepared encoder.
 
-        It returns logits `out` and, with an auxiliary head, `aux`, each (N, classes, H, W), for
-        normalized images (N, 3, H, W). A module that is replaced later, such as batch norm by its
+        For normalized images (N, 3, H, W) it returns logits `out` and, with an auxiliary head,
+        `aux`, each (N, classes, H, W). A module that is replaced later, such as batch norm by its
         synchronized form, is not in it, so put it together when it is needed.
         """
         return FCN(backbone(encoder.model), self.classifier, self.aux_classifier)

@@ -17,6 +17,7 @@ from torchvision.models._utils import IntermediateLayerGetter
 
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
+from unshortcut.models.module_encoder import ModuleEncoder
 from unshortcut.transfer.networks.dilation import dilate
 
 RESNET_STRIDE = 8
@@ -133,8 +134,10 @@ def _map_shape(encoder: Encoder) -> MapShape:
 
 
 def _unsupported(encoder: Encoder) -> UsageError:
+    own = isinstance(encoder, ModuleEncoder)
+    name = "a module of your own" if own else f"encoder '{encoder.settings.name}'"
     return UsageError(
-        f"encoder '{encoder.settings.name}' cannot be the backbone of a segmenter, which needs the "
+        f"{name} cannot be the backbone of a segmenter, which needs the "
         "feature maps of a single network for images of any size; choose a ResNet, a ViT, a "
         "ConvNeXt or another timm model with forward_intermediates"
     )

@@ -1,56 +1,37 @@
 """`segment`: a class for each pixel, by a fully convolutional head on a dilated encoder (FCN)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
 
 import torch
-from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 from torchvision.models.segmentation import FCN
 
+from unshortcut.arrays import FloatArray
 from unshortcut.data.regions import IGNORED, MaskArray, Regions
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.fields import NonNegativeNumber, Number, PositiveInt
 from unshortcut.methods.method import Batch, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
 from unshortcut.transfer.metrics.segmentation import ConfusionMatrix
-from unshortcut.transfer.networks.fcn import (
-    ConcatenatingHead,
-    SegmentationHeads,
-    torchvision_head,
-)
-from unshortcut.transfer.networks.map_backbone import MapShape, prepare_backbone
-from unshortcut.transfer.task import Example, Score, Task, TaskSettings, required_classes
+from unshortcut.transfer.networks.fcn import SegmentationHeads
+from unshortcut.transfer.networks.map_backbone import backbone, prepare_backbone
+from unshortcut.transfer.networks.segmenter import SegmenterSettings
+from unshortcut.transfer.segmenter import SEGMENTER_FILE, SegmenterCard, save_segmenter
+from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
 
 
 @settings
-class SegmentSettings(TaskSettings):
-    """The FCN of DenseCL's benchmark (mmsegmentation's `fcn_r50-d8`) unless stated otherwise."""
+class SegmentSettings(SegmenterSettings, TaskSettings):
+    """A segmenter of all classes of masks in the data."""
 
     name: ClassVar[str] = "segment"
     metric: ClassVar[str] = "miou"
     dense: ClassVar[bool] = True
-
-    head: Literal["fcn", "torchvision"] = "fcn"
-    """mmsegmentation's head of three convolutions, or torchvision's of one."""
-    channels: PositiveInt | None = None
-    """Of the head `fcn`, 512 unless stated; torchvision's has a quarter of the encoder's."""
-    dropout: Annotated[Number, Field(ge=0, lt=1)] = 0.1
-    aux_weight: NonNegativeNumber = 0.4
-    """Weight of the loss of a second head on earlier maps (`layer3` of a ResNet); 0 omits it."""
-    output_stride: Literal[8, 16, 32] | None = None
-    """Pixels per cell of the encoder's last map: of a ResNet, which is dilated, 8 unless stated; of
-    another encoder its own, so that no other can be stated."""
-
-    def __post_init__(self) -> None:
-        if self.head != "fcn" and self.channels is not None:
-            raise UsageError(
-                f"segment: 'channels' is for the head 'fcn'; the head '{self.head}' has a quarter "
-                "of the encoder's channels"
-            )
+    weights: ClassVar[str] = SEGMENTER_FILE
 
     def classes(self, source: ImageSource) -> tuple[str, ...]:
         classes = required_classes(source.mask_classes, self.name, "masks")
@@ -61,17 +42,9 @@ class SegmentSettings(TaskSettings):
         return classes
 
     def build(
-        self, encoder: Encoder, classes: Sequence[str], training: TrainingContext | None = None
+        self, encoder: Encoder, classes: Sequence[str], training: TrainingContext
     ) -> "Segment":
         return Segment(encoder, self, classes, training)
-
-    def heads(self, shape: MapShape, classes: int) -> SegmentationHeads:
-        """New heads for maps of a shape."""
-        aux = torchvision_head(shape.aux, classes, self.dropout) if self.aux_weight else None
-        if self.head == "torchvision":
-            return SegmentationHeads(torchvision_head(shape.out, classes, self.dropout), aux)
-        channels = self.channels or 512
-        return SegmentationHeads(ConcatenatingHead(shape.out, channels, classes, self.dropout), aux)
 
 
 class Segment(Task):
@@ -86,7 +59,7 @@ class Segment(Task):
         encoder: Encoder,
         settings: SegmentSettings,
         classes: Sequence[str],
-        training: TrainingContext | None = None,
+        training: TrainingContext,
     ) -> None:
         super().__init__(encoder, training)
         self.settings = settings
@@ -131,10 +104,32 @@ class Segment(Task):
     def score(self) -> "SegmentationScore":
         return SegmentationScore(self.classes)
 
-    def _logits(self, images: Tensor) -> Mapping[str, Tensor]:
-        """(N, classes, H, W) each."""
+    def drawn(self, prediction: MaskArray) -> tuple[Regions, FloatArray | None]:
+        return Regions(mask=prediction), None
+
+    def save(self, weights: Path, about: About) -> None:
+        card = SegmenterCard(
+            task=self.settings,
+            encoder=self.encoder.settings,
+            classes=list(about.classes),
+            preprocessing=about.preprocessing,
+            **about.origin,
+        )
+        save_segmenter(self.network, card, weights)
+
+    def _logits(self, images: Tensor) -> dict[str, Tensor]:
+        """(N, classes, H, W) each, with a gradient of the encoder only if it is trained."""
         images = images.contiguous(memory_format=self.encoder.memory_format)
-        logits: Mapping[str, Tensor] = self.network(images)
+        maps = backbone(self.encoder.model)
+        if self.trains_encoder:
+            found = maps(images)
+        else:
+            mode = self.training
+            self.encoder.eval()  # a head alone is trained on maps as they are used
+            with torch.no_grad():
+                found = maps(images)
+            self.train(mode)
+        logits: dict[str, Tensor] = self.heads(found, images.shape[2:])
         return logits
 
 
