@@ -29,7 +29,7 @@ CHUNK = 2**21
 
 @dataclass(frozen=True)
 class AveragePrecision:
-    """The average precision of each class, (C,) from 0 to 1; NaN for a class that is never shown."""
+    """Average precision by class, (C,) from 0 to 1; NaN for a class that is never shown."""
 
     area: NDArray[np.float64]
     """Mean of the precision at each image that shows the class, as scikit-learn's
