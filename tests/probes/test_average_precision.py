@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score
 
 from unshortcut.errors import RunError, UsageError
 from unshortcut.probes.average_precision import (
-    average_precision,
+    average_precisions,
     map_mean_over_batches,
     mean_average_precision,
 )
@@ -48,7 +48,7 @@ def by_loop(scores: NDArray[np.float64], values: NDArray[np.int8]) -> tuple[floa
 @pytest.mark.parametrize("levels", [2, 7, 10**6])
 def test_every_class_is_as_scikit_learn_and_a_loop_have_it(levels: int) -> None:
     scores, values = made(83, 9, levels, levels)
-    found = average_precision(scores, values)
+    found = average_precisions(scores, values)
     for number in range(9):
         one, truth = scores[:, number], values[:, number]
         area = average_precision_score(truth[truth >= 0] == 1, one[truth >= 0])
@@ -59,10 +59,10 @@ def test_every_class_is_as_scikit_learn_and_a_loop_have_it(levels: int) -> None:
 
 def test_a_case_by_hand() -> None:
     """Found in the order 1, 0, unknown, 1: precisions 1 and 2/3."""
-    found = average_precision(column(9, 7, 6, 5, 1), column(1, 0, -1, 1, 0).astype(int))
+    found = average_precisions(column(9, 7, 6, 5, 1), column(1, 0, -1, 1, 0).astype(int))
     assert found.area == pytest.approx([(1 + 2 / 3) / 2])
     assert found.eleven_point == pytest.approx([(6 * 1 + 5 * 2 / 3) / 11])
-    late = average_precision(column(9, 7, 5), column(0, 1, 1).astype(int))
+    late = average_precisions(column(9, 7, 5), column(0, 1, 1).astype(int))
     assert late.area == pytest.approx([(1 / 2 + 2 / 3) / 2])
     assert late.interpolated == pytest.approx([2 / 3])
     assert late.eleven_point == pytest.approx([2 / 3])
@@ -71,14 +71,14 @@ def test_a_case_by_hand() -> None:
 def test_three_of_ten_reach_the_recall_of_three_tenths() -> None:
     """The first three are found at once, the other seven at the very end."""
     values = np.r_[np.ones(3), np.zeros(90), np.ones(7)].astype(int)[:, None]
-    found = average_precision(-np.arange(100.0)[:, None], values)
+    found = average_precisions(-np.arange(100.0)[:, None], values)
     assert found.eleven_point == pytest.approx([(4 * 1 + 7 * 10 / 100) / 11])
 
 
 def test_a_class_that_is_never_shown_does_not_count() -> None:
     scores, values = made(40, 3, 1, 50)
     values[:, 1] = np.minimum(values[:, 1], 0)
-    found = average_precision(scores, values)
+    found = average_precisions(scores, values)
     assert np.isnan([found.area[1], found.interpolated[1], found.eleven_point[1]]).all()
     assert mean_average_precision(scores, values) == (found.area[0] + found.area[2]) / 2
 
@@ -114,5 +114,5 @@ def test_six_hundred_classes_of_forty_thousand_images_take_seconds() -> None:
     scores = rng.standard_normal((40_000, 600)).astype(np.float32)
     values = (rng.random(scores.shape) < 0.02).astype(np.int8)
     begin = time.perf_counter()
-    average_precision(scores, values)
+    average_precisions(scores, values)
     assert time.perf_counter() - begin < 20

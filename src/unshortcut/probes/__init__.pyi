@@ -1,5 +1,5 @@
-from .average_precision import AveragePrecision as AveragePrecision
-from .average_precision import average_precision as average_precision
+from .average_precision import AveragePrecisions as AveragePrecisions
+from .average_precision import average_precisions as average_precisions
 from .average_precision import map_mean_over_batches as map_mean_over_batches
 from .average_precision import mean_average_precision as mean_average_precision
 from .base import Probe as Probe

@@ -28,7 +28,7 @@ CHUNK = 2**21
 
 
 @dataclass(frozen=True)
-class AveragePrecision:
+class AveragePrecisions:
     """Average precision by class, (C,) from 0 to 1; NaN for a class that is never shown."""
 
     area: NDArray[np.float64]
@@ -41,18 +41,18 @@ class AveragePrecision:
     """Mean of the interpolated precision at 11 recalls: VOC's measure until 2009."""
 
 
-def average_precision(scores: Scores, values: Values) -> AveragePrecision:
+def average_precisions(scores: Scores, values: Values) -> AveragePrecisions:
     """The average precision of each class for scores (N, C) and values (N, C)."""
     columns, truth = _checked(scores, values)
     rows = max(1, CHUNK // columns.shape[1])
     pairs = zip(columns.split(rows), truth.split(rows), strict=True)
     found = torch.cat([_of_classes(some, shown) for some, shown in pairs], dim=1)
-    return AveragePrecision(*found.cpu().numpy())
+    return AveragePrecisions(*found.cpu().numpy())
 
 
 def mean_average_precision(scores: Scores, values: Values) -> float:
     """Mean of the area over the classes that are shown at least once, from 0 to 1."""
-    return mean_over_classes(average_precision(scores, values).area)
+    return mean_over_classes(average_precisions(scores, values).area)
 
 
 def mean_over_classes(precision: NDArray[np.float64]) -> float:
@@ -79,7 +79,7 @@ def map_mean_over_batches(scores: Scores, values: Values, batch_size: int = 256)
     ):
         if not (shown == 1).any():
             continue
-        area = average_precision(some.T, shown.T).area
+        area = average_precisions(some.T, shown.T).area
         total += mean_over_classes(area) * some.shape[1]
         images += some.shape[1]
     if not images:

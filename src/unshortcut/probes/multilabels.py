@@ -11,7 +11,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features
 from unshortcut.probes.average_precision import (
-    average_precision,
+    average_precisions,
     map_mean_over_batches,
     mean_over_classes,
 )
@@ -43,7 +43,7 @@ def values_of(features: Features, classes: Sequence[str], name: str, kind: str) 
 
 def map_score(scores: Tensor, values: Values) -> Score:
     """The mean average precision over the data set, in percent, for scores (N, C)."""
-    found = average_precision(scores, values)
+    found = average_precisions(scores, values)
     others = {
         "map_interpolated": mean_over_classes(found.interpolated),
         "map_11pt": mean_over_classes(found.eleven_point),

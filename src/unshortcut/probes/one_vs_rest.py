@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.probes.average_precision import average_precision, mean_over_classes
+from unshortcut.probes.average_precision import average_precisions, mean_over_classes
 from unshortcut.probes.linear import MAX_ITERATIONS, MAX_WEIGHTS, TOLERANCE
 from unshortcut.probes.matrices import FeatureMatrix, checked_features
 from unshortcut.probes.solver import CHUNK, Basis, solve
@@ -97,7 +97,7 @@ def fit_logistic(
             seen = torch.where(held == fold, -1, truth)
             tested = torch.where(held == fold, truth, -1)
             for number, weights in enumerate(fitter.along(seen, path)):
-                found[number, fold] = average_precision(fitter.scores(weights), tested.T).area
+                found[number, fold] = average_precisions(fitter.scores(weights), tested.T).area
                 if on_progress is not None:
                     on_progress(fold * len(path) + number + 1, steps + 1)
         held_out = {penalty: _mean(one) for penalty, one in zip(path, found, strict=True)}
