@@ -13,7 +13,8 @@ from unshortcut.data.folder import open_folder
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
-from unshortcut.methods.supervised import Supervised, SupervisedSettings, neighbors
+from unshortcut.methods.classification import mixing_share, neighbors
+from unshortcut.methods.supervised import Supervised, SupervisedSettings
 
 
 def build(**settings: float) -> Supervised:
@@ -96,7 +97,7 @@ def test_mixup_mixes_pairs_of_images_and_their_labels_alike() -> None:
     method = build(mixup=0.5, label_smoothing=0.1)
     views, label = random_views(("query",), 6, seed=0), torch.tensor([0, 1, 2, 2, 1, 0])
     images, partner = views["query"], [1, 0, 3, 2, 5, 4]
-    share = method._share()
+    share = mixing_share(0.5, 0, 0)
     assert 0.5 <= share < 1
     target = 0.9 * torch.eye(3, dtype=torch.float64)[label] + 0.1 / 3
     expected = soft_cross_entropy(
@@ -109,18 +110,13 @@ def test_mixup_mixes_pairs_of_images_and_their_labels_alike() -> None:
 
 
 def test_the_share_is_keyed_by_seed_and_batch_and_follows_beta() -> None:
-    method, again = build(mixup=0.4), build(mixup=0.4)
-    shares = []
-    for _ in range(400):
-        assert method._share() == again._share()
-        shares.append(method._share())
-        method.batches_seen += 1
-        again.batches_seen += 1
+    shares = [mixing_share(0.4, 0, batch) for batch in range(400)]
+    assert shares == [mixing_share(0.4, 0, batch) for batch in range(400)]
     assert len(set(shares)) == 400
     # Of Beta(a, a) the variance is 1 / (4 (2 a + 1)), the same for the larger share around 1/2.
     variance = torch.tensor(shares, dtype=torch.float64).sub(0.5).square().mean()
     assert float(variance) == pytest.approx(1 / (4 * 1.8), rel=0.1)
-    assert build()._share() == 1
+    assert mixing_share(0.0, 0, 0) == 1
 
 
 def test_mixup_needs_pairs_on_each_device_and_settings_have_bounds() -> None:

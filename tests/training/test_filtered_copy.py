@@ -179,7 +179,7 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(
                 raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unshortcut.training.fit.StepExchange", lambda *_: Cut())
+        patch.setattr("unshortcut.training.trainer.StepExchange", lambda *_: Cut())
         with pytest.raises((KeyboardInterrupt, SystemExit)):
             pretrain(TINY_RECIPE, photos, tmp_path / "cut", sets=sets)
     cut = pretrain(TINY_RECIPE, photos, tmp_path / "cut", sets=sets, resume=True)

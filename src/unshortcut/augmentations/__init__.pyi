@@ -17,10 +17,13 @@ from .pix2pix import GeneratorFilter as GeneratorFilter
 from .rand_augment import RandAugment as RandAugment
 from .random_crop import RandomCrop as RandomCrop
 from .random_resized_crop import RandomResizedCrop as RandomResizedCrop
+from .random_scale_crop import RandomScaleCrop as RandomScaleCrop
 from .resize import Resize as Resize
+from .resize_shortest import ResizeShortest as ResizeShortest
 from .rotation import Rotation as Rotation
 from .solarize import Solarize as Solarize
 from .texture_randomization import TextureRandomization as TextureRandomization
 from .texture_synthesis import TextureSynthesis as TextureSynthesis
+from .timm_rand_augment import TimmRandAugment as TimmRandAugment
 from .torchvision import AsTransform as AsTransform
 from .vertical_flip import VerticalFlip as VerticalFlip

@@ -5,11 +5,16 @@ Sampling and applying are separate because views may share sampled parameters.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from unshortcut.arrays import ImageArray
+import numpy as np
+
+from unshortcut.arrays import FloatArray, ImageArray
+from unshortcut.data.regions import MaskArray, Regions
+from unshortcut.errors import UsageError
+from unshortcut.imaging.boxes import areas, clip_boxes
 from unshortcut.parts import PartOf
 from unshortcut.randomness import Rng
 
@@ -18,6 +23,8 @@ class Augmentation(ABC):
     """A frozen dataclass whose fields are its settings; recipes refer to it by its `name`."""
 
     name: ClassVar[str]
+    keeps_layout: ClassVar[bool] = True
+    """Whether boxes and masks can follow: `apply_boxes` and `apply_mask` tell where things go."""
 
     @abstractmethod
     def sample(self, rng: Rng, height: int, width: int) -> Any:
@@ -26,6 +33,29 @@ class Augmentation(ABC):
     @abstractmethod
     def apply(self, image: ImageArray, params: Any) -> ImageArray:
         """Apply sampled parameters to a uint8 (h, w, 3) image, which is never changed in place."""
+
+    def apply_boxes(self, boxes: FloatArray, params: Any, height: int, width: int) -> FloatArray:
+        """Boxes (n, 4) of an image of height × width, x0, y0, x1, y1, in pixels of the result.
+
+        They are not clipped to the result. The size is that of the full image, although `apply`
+        may have been given a smaller one (`shrink`).
+        """
+        return boxes
+
+    def apply_mask(self, mask: MaskArray, params: Any) -> MaskArray:
+        """The mask (h, w) of the full image as it lies on the result.
+
+        A pixel takes the class of the nearest one; `IGNORED` where the result shows no image.
+        """
+        return mask
+
+    def check_regions(self) -> None:
+        """Raise `UsageError` if boxes and masks cannot follow the image."""
+        if not self.keeps_layout:
+            raise UsageError(
+                f"'{self.name}' cannot be used with boxes or masks, which cannot follow what it "
+                "does to an image"
+            )
 
     def check(self) -> None:
         """Raise `UsageError` for settings with which it cannot be applied; part of every recipe."""
@@ -141,3 +171,39 @@ class Pipeline:
         for augmentation, params in zip(self.augmentations, sampled, strict=True):
             image = augmentation.apply(image, params)
         return image
+
+    def apply_regions(
+        self,
+        regions: Regions,
+        sampled: Sequence[Any],
+        height: int,
+        width: int,
+        *,
+        min_visible: float = 0.25,
+    ) -> Regions:
+        """The annotation of a full image of height × width, in pixels of the result.
+
+        Boxes are clipped to what each step leaves of the image. Those are dropped of which less
+        than the share `min_visible` of the area is left, or a side of less than a pixel.
+        """
+        mask = regions.mask
+        whole = seen = np.zeros((0, 4), np.float32) if regions.boxes is None else regions.boxes
+        for augmentation, params in zip(self.augmentations, sampled, strict=True):
+            both = np.concatenate([whole, seen])
+            both = augmentation.apply_boxes(both, params, height, width)
+            height, width = augmentation.output_size(params, height, width)
+            # What a step cuts off does not come back, whatever the next ones do.
+            whole, seen = both[: len(whole)], clip_boxes(both[len(whole) :], height, width)
+            mask = None if mask is None else augmentation.apply_mask(mask, params)
+        if regions.boxes is None or regions.box_labels is None:
+            return replace(regions, mask=mask)
+        seen = clip_boxes(seen, height, width)
+        kept = (seen[:, 2:] - seen[:, :2] >= 1).all(axis=1)
+        kept &= areas(seen) >= min_visible * areas(whole)
+        ignored = None if regions.ignored is None else regions.ignored[kept]
+        return Regions(seen[kept], regions.box_labels[kept], ignored, mask)
+
+    def check_regions(self) -> None:
+        """Raise `UsageError` if boxes and masks cannot follow one of the augmentations."""
+        for augmentation in self.augmentations:
+            augmentation.check_regions()

@@ -1,8 +1,10 @@
 """Crops the center of the image, for evaluation: torchvision's `CenterCrop`."""
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.data.regions import IGNORED, MaskArray
 from unshortcut.fields import Size, ends
+from unshortcut.imaging.boxes import resize_boxes
 from unshortcut.imaging.geometry import crop
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
@@ -20,13 +22,21 @@ class CenterCrop(Augmentation):
         """Nothing is random."""
 
     def apply(self, image: ImageArray, params: None) -> ImageArray:
-        height, width = ends(self.size)
-        return crop(
-            image, _start(image.shape[0], height), _start(image.shape[1], width), height, width
-        )
+        return crop(image, *self._box(*image.shape[:2]))
 
     def output_size(self, params: None, height: int, width: int) -> tuple[int, int]:
         return ends(self.size)
+
+    def apply_boxes(self, boxes: FloatArray, params: None, height: int, width: int) -> FloatArray:
+        return resize_boxes(boxes, self._box(height, width), *ends(self.size))
+
+    def apply_mask(self, mask: MaskArray, params: None) -> MaskArray:
+        return crop(mask, *self._box(*mask.shape), fill=IGNORED)
+
+    def _box(self, height: int, width: int) -> tuple[int, int, int, int]:
+        """Top, left, height and width of the crop of an image of height × width."""
+        wanted = ends(self.size)
+        return _start(height, wanted[0]), _start(width, wanted[1]), *wanted
 
 
 def _start(length: int, wanted: int) -> int:

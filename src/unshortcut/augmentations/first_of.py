@@ -1,7 +1,8 @@
 """Alternatives: the first augmentation of a list that is not skipped at random."""
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import AnyAugmentation, Augmentation, ChosenAugmentation
+from unshortcut.data.regions import MaskArray
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
 
@@ -29,6 +30,23 @@ class FirstOf(Augmentation):
         if params is None:
             return image
         return self.augmentations[params.chosen].apply(image, params.params)
+
+    def apply_boxes(
+        self, boxes: FloatArray, params: ChosenAugmentation | None, height: int, width: int
+    ) -> FloatArray:
+        if params is None:
+            return boxes
+        chosen = self.augmentations[params.chosen]
+        return chosen.apply_boxes(boxes, params.params, height, width)
+
+    def apply_mask(self, mask: MaskArray, params: ChosenAugmentation | None) -> MaskArray:
+        if params is None:
+            return mask
+        return self.augmentations[params.chosen].apply_mask(mask, params.params)
+
+    def check_regions(self) -> None:
+        for augmentation in self.augmentations:
+            augmentation.check_regions()
 
     def check(self) -> None:
         for augmentation in self.augmentations:

@@ -18,6 +18,7 @@ class PatchTiling(Augmentation):
     """
 
     name = "patch_tiling"
+    keeps_layout = False
 
     size: Size = 224
     """Size of the result in pixels: the side of a square, or height and width."""

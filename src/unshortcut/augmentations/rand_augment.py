@@ -8,12 +8,16 @@ as the magnitude grows.
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.data.regions import IGNORED, MaskArray
 from unshortcut.fields import Integer, Number, Probability
 from unshortcut.imaging import enhance
+from unshortcut.imaging.boxes import map_boxes
 from unshortcut.imaging.color import ColorStep, adjust, solarize
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
@@ -64,6 +68,22 @@ class RandAugment(Augmentation):
             image = operate(image, step, self.fill)
         return image
 
+    def apply_boxes(
+        self, boxes: FloatArray, params: tuple[Step, ...], height: int, width: int
+    ) -> FloatArray:
+        """Upright boxes around the moved ones, so a box gets larger when it is rotated."""
+        for step in params:
+            if (matrix := movement(step, height, width)) is not None:
+                square = np.vstack([matrix, (0, 0, 1)])
+                boxes = map_boxes(boxes, np.linalg.inv(square)[:2])
+        return boxes
+
+    def apply_mask(self, mask: MaskArray, params: tuple[Step, ...]) -> MaskArray:
+        for step in params:
+            if (matrix := movement(step, *mask.shape)) is not None:
+                mask = enhance.move_mask(mask, matrix, IGNORED)
+        return mask
+
 
 def operate(image: ImageArray, step: Step, fill: Fill) -> ImageArray:
     """One operation on a uint8 (h, w, 3) image."""
@@ -101,6 +121,26 @@ def operate(image: ImageArray, step: Step, fill: Fill) -> ImageArray:
         case "translate_y":
             return enhance.affine(image, fill, shift_y=amount * height, cubic=cubic)
     raise ValueError(f"no operation is called '{step.operation}'")
+
+
+def movement(step: Step, height: int, width: int) -> NDArray[np.float64] | None:
+    """(2, 3): where the pixel at (x, y) of the result comes from, as (x, y, 1); None: from (x, y).
+
+    Coordinates are continuous, as Pillow has them.
+    """
+    amount = step.amount
+    match step.operation:
+        case "rotate":
+            return enhance.rotation_matrix(amount, height, width)
+        case "shear_x":
+            return np.array([[1, amount, 0], [0, 1, 0]])
+        case "shear_y":
+            return np.array([[1, 0, 0], [amount, 1, 0]])
+        case "translate_x":
+            return np.array([[1, 0, amount * width], [0, 1, 0]])
+        case "translate_y":
+            return np.array([[1, 0, 0], [0, 1, amount * height]])
+    return None
 
 
 _AMOUNTS: dict[str, Callable[[float], float]] = {

@@ -4,9 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.data.regions import IGNORED, MaskArray
 from unshortcut.fields import Integer, Size, ends
+from unshortcut.imaging.boxes import resize_boxes
 from unshortcut.imaging.geometry import crop
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
@@ -32,6 +34,14 @@ class RandomCrop(Augmentation):
 
     def output_size(self, params: tuple[int, int], height: int, width: int) -> tuple[int, int]:
         return ends(self.size)
+
+    def apply_boxes(
+        self, boxes: FloatArray, params: tuple[int, int], height: int, width: int
+    ) -> FloatArray:
+        return resize_boxes(boxes, (*params, *ends(self.size)), *ends(self.size))
+
+    def apply_mask(self, mask: MaskArray, params: tuple[int, int]) -> MaskArray:
+        return crop(mask, *params, *ends(self.size), fill=IGNORED)
 
     def _start(self, rng: Rng, length: int, wanted: int) -> int:
         border = self.padding + max(0, wanted - length - 2 * self.padding)

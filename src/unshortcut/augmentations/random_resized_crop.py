@@ -3,10 +3,17 @@
 import math
 from typing import Annotated, NamedTuple
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.data.regions import MaskArray
 from unshortcut.fields import Pair, Size, ends, in_order
-from unshortcut.imaging.geometry import allowed_shrink, box_in_smaller, resize_box
+from unshortcut.imaging.boxes import resize_boxes
+from unshortcut.imaging.geometry import (
+    allowed_shrink,
+    box_in_smaller,
+    resize_box,
+    resize_mask_box,
+)
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
 
@@ -61,6 +68,12 @@ class RandomResizedCrop(Augmentation):
 
     def output_size(self, params: Crop, height: int, width: int) -> tuple[int, int]:
         return ends(self.size)
+
+    def apply_boxes(self, boxes: FloatArray, params: Crop, height: int, width: int) -> FloatArray:
+        return resize_boxes(boxes, params[:4], *ends(self.size))
+
+    def apply_mask(self, mask: MaskArray, params: Crop) -> MaskArray:
+        return resize_mask_box(mask, params[:4], *ends(self.size))
 
     def shrink(self, params: Crop) -> float:
         return allowed_shrink(params.height, params.width, *ends(self.size))

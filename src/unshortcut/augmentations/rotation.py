@@ -4,9 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from unshortcut.arrays import ImageArray
+from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
+from unshortcut.data.regions import MaskArray
 from unshortcut.fields import Probability
+from unshortcut.imaging.boxes import rotate_boxes90
 from unshortcut.imaging.geometry import rotate90
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng
@@ -31,3 +33,11 @@ class Rotation(Augmentation):
 
     def output_size(self, params: int | None, height: int, width: int) -> tuple[int, int]:
         return (width, height) if params in (90, 270) else (height, width)
+
+    def apply_boxes(
+        self, boxes: FloatArray, params: int | None, height: int, width: int
+    ) -> FloatArray:
+        return rotate_boxes90(boxes, (params or 0) // 90, height, width)
+
+    def apply_mask(self, mask: MaskArray, params: int | None) -> MaskArray:
+        return mask if params is None else rotate90(mask, params // 90)

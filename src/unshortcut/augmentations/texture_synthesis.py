@@ -24,6 +24,7 @@ class TextureSynthesis(Augmentation):
     """With probability p, synthesizes texture from the central and a random patch."""
 
     name = "texture_synthesis"
+    keeps_layout = False
 
     size: Size = 224
     """Size of the result in pixels: the side of a square, or height and width."""

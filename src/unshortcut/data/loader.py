@@ -260,12 +260,13 @@ def collate(samples: list[LoadedSample]) -> LoadedBatch:
 
     Views of different sizes are padded with black, at the bottom and at the right.
     """
-    stacked = {name: _stack([one.views[name] for one in samples]) for name in samples[0].views}
-    sizes = [next(iter(one.views.values())).shape[:2] for one in samples]
+    stacked = {
+        name: pad_and_stack([one.views[name] for one in samples]) for name in samples[0].views
+    }
     shown = [one.multilabel for one in samples if one.multilabel is not None]
     regions = [one.regions for one in samples if one.regions is not None]
     return LoadedBatch(
-        views={name: torch.from_numpy(v).permute(0, 3, 1, 2) for name, v in stacked.items()},
+        views={name: torch.from_numpy(v).permute(0, 3, 1, 2) for name, (v, _) in stacked.items()},
         index=torch.tensor([sample.index for sample in samples], dtype=torch.int64),
         label=torch.tensor([sample.label for sample in samples], dtype=torch.int64),
         metadata={
@@ -274,20 +275,21 @@ def collate(samples: list[LoadedSample]) -> LoadedBatch:
         },
         multilabel=torch.from_numpy(np.stack(shown)) if shown else None,
         regions=regions or None,
-        sizes=torch.tensor(sizes, dtype=torch.int64),
+        sizes=next(iter(stacked.values()))[1],
         failures=[failure for sample in samples for failure in sample.failures],
     )
 
 
-def _stack(views: list[ImageArray]) -> ImageArray:
-    """(n, h, w, 3): views of the size of the largest height and width among them."""
-    height, width = np.max([view.shape[:2] for view in views], axis=0)
-    if all(view.shape[:2] == (height, width) for view in views):
-        return np.stack(views)
+def pad_and_stack(views: list[ImageArray]) -> tuple[ImageArray, Tensor]:
+    """Views as (n, h, w, 3), padded to the largest height and width, and their sizes (n, 2)."""
+    sizes = np.array([view.shape[:2] for view in views], dtype=np.int64)
+    height, width = sizes.max(axis=0)
+    if (sizes == sizes[0]).all():
+        return np.stack(views), torch.from_numpy(sizes)
     padded = np.zeros((len(views), height, width, 3), dtype=np.uint8)
     for row, view in zip(padded, views, strict=True):
         row[: view.shape[0], : view.shape[1]] = view
-    return padded
+    return padded, torch.from_numpy(sizes)
 
 
 def _init_worker(worker: int) -> None:

@@ -3,8 +3,11 @@
 Pillow is called where its arithmetic is the common definition; OpenCV would give other results.
 """
 
+import math
+
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageOps
 
 from unshortcut.arrays import ImageArray
@@ -67,6 +70,27 @@ def affine(
         picture.size, Image.Transform.AFFINE, data, _filter(cubic), fillcolor=fill
     )
     return np.array(moved)
+
+
+def move_mask(mask: ImageArray, matrix: NDArray[np.float64], fill: int) -> ImageArray:
+    """Move the pixel of a mask (h, w) at matrix · (x, y, 1) to (x, y), in continuous coordinates.
+
+    A pixel takes the value of the nearest one, and `fill` outside of the mask.
+    """
+    picture = Image.fromarray(mask)
+    data = matrix.ravel().tolist()
+    moved = picture.transform(
+        picture.size, Image.Transform.AFFINE, data, Image.Resampling.NEAREST, fillcolor=fill
+    )
+    return np.array(moved)
+
+
+def rotation_matrix(degrees: float, height: int, width: int) -> NDArray[np.float64]:
+    """(2, 3): where `rotate` takes the pixel at (x, y) of the result from, as (x, y, 1)."""
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    turn = np.array([[cos, -sin], [sin, cos]])  # y points down
+    center = np.array([width, height]) / 2
+    return np.column_stack([turn, center - turn @ center])
 
 
 def _filter(cubic: bool) -> Image.Resampling:

@@ -1,4 +1,6 @@
-"""Geometry of uint8 (h, w, 3) images: antialiased resizing of a box, crops, rotations, flips.
+"""Geometry of images and masks: antialiased resizing of a box, crops, rotations, flips.
+
+Images are uint8 (h, w, 3), masks uint8 (h, w); crops, rotations and flips take both.
 
 Resizing does not use OpenCV for a measured reason. Pillow's bilinear filter, which torchvision's
 transforms use, antialiases. OpenCV's `INTER_LINEAR` does not, and differs from it by 4 of 255 on
@@ -36,6 +38,19 @@ def resize_box(image: ImageArray, box: Box, height: int, width: int) -> ImageArr
     return np.asarray(cv2.transpose(transposed), dtype=np.uint8).reshape(height, width, 3)
 
 
+def resize_mask_box(mask: ImageArray, box: Box, height: int, width: int) -> ImageArray:
+    """Resize a box of a mask (h, w) to (height, width), each pixel from the nearest one.
+
+    Pixel centers lie where `resize_box` has them.
+    """
+    top, left, box_height, box_width = box
+    rows = top + (np.arange(height) + 0.5) * box_height / height
+    columns = left + (np.arange(width) + 0.5) * box_width / width
+    rows = np.minimum(rows.astype(np.int64), mask.shape[0] - 1)
+    columns = np.minimum(columns.astype(np.int64), mask.shape[1] - 1)
+    return np.take(np.take(mask, rows, axis=0), columns, axis=1)
+
+
 def flip_horizontal(image: ImageArray) -> ImageArray:
     """Flip left to right."""
     return np.asarray(cv2.flip(image, 1), dtype=np.uint8)
@@ -51,9 +66,11 @@ def rotate90(image: ImageArray, times: int) -> ImageArray:
     return np.ascontiguousarray(np.rot90(image, times))
 
 
-def crop(image: ImageArray, top: int, left: int, height: int, width: int) -> ImageArray:
-    """Crop to (height, width, 3); the part of the box outside the image is black."""
-    out = np.zeros((height, width, 3), np.uint8)
+def crop(
+    image: ImageArray, top: int, left: int, height: int, width: int, *, fill: int = 0
+) -> ImageArray:
+    """Crop an image or a mask to height × width; the part outside of it gets the value `fill`."""
+    out = np.full((height, width, *image.shape[2:]), fill, np.uint8)
     first_row, last_row = max(top, 0), min(top + height, image.shape[0])
     first_column, last_column = max(left, 0), min(left + width, image.shape[1])
     inside = image[first_row:last_row, first_column:last_column]
@@ -69,7 +86,7 @@ def box_in_smaller(box: Box, full_height: int, full_width: int, image: ImageArra
     return top / down, left / across, height / down, width / across
 
 
-def allowed_shrink(box_height: int, box_width: int, height: int, width: int) -> float:
+def allowed_shrink(box_height: float, box_width: float, height: int, width: int) -> float:
     """The largest factor by which an image may be decoded smaller if its box is resized afterwards.
 
     A decoder's own reduction is sharper than the resizing filter. If photographs are decoded at

@@ -262,9 +262,13 @@ class Method(LightningModule, ABC):
         torch.manual_seed(torch_seed(seed, int(self.batches_seen), rank(), "in-model"))
         # A function of the step has no state to restore, unlike a scheduler.
         step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
-        factor = optimization.lr_factor(self.training_context.schedule, step, per_epoch)
+        factor = self.lr_factor(step, per_epoch)
         for optimizer in self.trainer.optimizers:
             optimization.set_lr(optimizer, factor)
+
+    def lr_factor(self, step: int, steps_per_epoch: int) -> float:
+        """The learning rate after `step` optimizer steps, relative to its full value."""
+        return optimization.lr_factor(self.training_context.schedule, step, steps_per_epoch)
 
     def _steps_per_epoch(self) -> int:
         return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)

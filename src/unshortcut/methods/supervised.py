@@ -8,7 +8,13 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, Number
-from unshortcut.methods.classification import build_classifier, classifier_and_labels
+from unshortcut.methods.classification import (
+    build_classifier,
+    classifier_and_labels,
+    mixed,
+    mixed_cross_entropy,
+    mixing_share,
+)
 from unshortcut.methods.method import (
     Batch,
     DeviceBatch,
@@ -19,7 +25,6 @@ from unshortcut.methods.method import (
 )
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
-from unshortcut.randomness import generator
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
 
@@ -65,28 +70,14 @@ class Supervised(Method):
 
     def loss(self, batch: Batch) -> StepOutput:
         classifier, label = classifier_and_labels(self.classifier, batch, self.settings.name)
-        images, smoothing = batch.views["query"], self.settings.label_smoothing
-        share = self._share()
-        if share < 1:
-            images = share * images + (1 - share) * neighbors(images)
-        features = self.encoder(images)  # (N, C)
+        share = mixing_share(
+            self.settings.mixup, self.training_context.seed, int(self.batches_seen)
+        )
+        features = self.encoder(mixed(batch.views["query"], share))  # (N, C)
         logits = classifier(features)  # (N, classes)
-        loss = F.cross_entropy(logits, label, label_smoothing=smoothing)
-        if share < 1:
-            other = F.cross_entropy(logits, neighbors(label), label_smoothing=smoothing)
-            loss = share * loss + (1 - share) * other
+        loss = mixed_cross_entropy(logits, label, share, self.settings.label_smoothing)
         metrics = {"accuracy": (logits.argmax(dim=1) == label).float().mean()}
         return StepOutput(loss, F.normalize(features.detach(), dim=1), metrics)
-
-    def _share(self) -> float:
-        """The share of each image in its mixed pair, the same on all ranks; 1 without mixup."""
-        if not self.settings.mixup:
-            return 1.0
-        key = self.training_context.seed, int(self.batches_seen), "mixup"
-        share = float(generator(*key).beta(self.settings.mixup, self.settings.mixup))
-        # Of a pair both mixtures are trained on, so exchanging the shares changes only their
-        # order. With the larger share, the image's own label remains the one to predict.
-        return max(share, 1 - share)
 
     @property
     def linear_classifier(self) -> nn.Linear | None:
@@ -95,12 +86,3 @@ class Supervised(Method):
     def embed(self, images: Tensor) -> Tensor:
         """Unit features, the space in which the classifier is linear."""
         return F.normalize(self.encoder(images), dim=1)
-
-
-def neighbors(rows: Tensor) -> Tensor:
-    """Rows (N, …) of an even N with each pair of neighbors exchanged: 1, 0, 3, 2, …
-
-    The order of the images is random already, so neighbors are random pairs; and they are always on
-    the same device, unlike the pairs of timm's and torchvision's mixup.
-    """
-    return rows.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)

@@ -46,6 +46,8 @@ class LoadedModel:
     """Features and logits in one forward pass, where that is cheaper than two."""
     maps: Function | None = None
     """Features before pooling; see `feature_maps`."""
+    trainable: Function | None = None
+    """The same features with gradients, of a module that can be trained."""
 
     @property
     def transform(self) -> ImageTransform:

@@ -58,6 +58,7 @@ def from_module(
         None if spaces is None else tuple(spaces),
         both and torch.no_grad()(both),
         maps and torch.no_grad()(maps),
+        features or module,
     )
 
 
@@ -136,6 +137,7 @@ def with_classes(model: LoadedModel, names: Sequence[str]) -> LoadedModel:
     return replace(
         model,
         features=torch.no_grad()(lambda images: pair(images)[0]),
+        trainable=lambda images: pair(images)[0],
         fingerprint=digest,
         logits=logits,
         classes=classes,

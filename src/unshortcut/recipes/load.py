@@ -29,7 +29,7 @@ def load_recipe(recipe: AnyRecipe, sets: Iterable[str] = ()) -> Recipe:
     else:
         values, where = read_recipe(recipe), f"recipe '{Path(recipe).name}'"
     for assignment in sets:
-        values = _assign(values, assignment)
+        values = assign(values, assignment)
     return build(Recipe, values, where)
 
 
@@ -43,7 +43,7 @@ def to_yaml(recipe: Recipe) -> str:
     return yaml.safe_dump(to_mapping(recipe), sort_keys=False, allow_unicode=True)
 
 
-def _assign(values: dict[str, Any], assignment: str) -> dict[str, Any]:
+def assign(values: dict[str, Any], assignment: str) -> dict[str, Any]:
     """Apply `a.b.c=value`; an entry of a list is addressed by its index or by its name."""
     ((path, value),) = parse_set(assignment).items()
     *parents, last = path.split(".")

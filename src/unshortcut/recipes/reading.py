@@ -1,6 +1,6 @@
 """Reading recipes as plain values, with inheritance (`extends`); nothing is validated here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,38 +19,51 @@ def read_recipe(recipe: str | Path) -> dict[str, Any]:
 
 
 def _read(recipe: str | Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    path = Path(recipe)
+    path, name = Path(recipe), str(recipe)
     if path.suffix in (".yaml", ".yml"):
-        if not path.is_file():
-            raise UsageError(f"there is no recipe file '{path}'")
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"'{path}' is too large for a recipe")
-        return _parse(path.read_text(encoding="utf-8", errors="replace"), str(path)), (str(path),)
-    name = str(recipe)
-    return _parse(recipe_path(name).read_text(encoding="utf-8"), name), (name,)
+        return parse_file(path, "recipe"), (name,)
+    return _parse(recipe_path(name).read_text(encoding="utf-8"), f"recipe '{name}'"), (name,)
 
 
-def _parse(text: str, where: str) -> dict[str, Any]:
+def parse_file(path: Path, kind: str) -> dict[str, Any]:
+    """The values of a plain YAML file; `kind` is what the file is called in errors."""
+    if not path.is_file():
+        raise UsageError(f"there is no {kind} file '{path}'")
+    if path.stat().st_size > MAX_BYTES:
+        raise UsageError(f"'{path}' is too large for a {kind}")
+    return _parse(path.read_text(encoding="utf-8", errors="replace"), f"{kind} '{path}'")
+
+
+def _parse(text: str, what: str) -> dict[str, Any]:
     try:
         values = yaml.load(text, Loader=PlainLoader)
     except (yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise UsageError(f"recipe '{where}' is not plain YAML: {reason}") from None
+        raise UsageError(f"{what} is not plain YAML: {reason}") from None
     if not isinstance(values, dict):
-        raise UsageError(f"recipe '{where}' must be a mapping of keys to values")
+        raise UsageError(f"{what} must be a mapping of keys to values")
     return values
 
 
-def inherit(values: dict[str, Any], chain: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The values of a recipe merged into those of the recipe that it extends, if any."""
+Read = Callable[[str], tuple[dict[str, Any], tuple[str, ...]]]
+"""From a name or file to its values, and to the names that lead there."""
+
+
+def inherit(
+    values: dict[str, Any], chain: tuple[str, ...] = (), *, read: Read = _read
+) -> dict[str, Any]:
+    """The values of a recipe merged into those of the recipe that it extends, if any.
+
+    read: reads what is extended; by default recipes.
+    """
     base = values.pop("extends", None)
     if base is None:
         return values
     if base in chain:
         raise UsageError(f"recipe '{chain[-1]}' extends itself through '{base}'")
-    base_values, _ = _read(str(base))
+    base_values, _ = read(str(base))
     base_values.pop("paper", None)  # a row of a paper belongs to one recipe only
-    return merge(inherit(base_values, (*chain, str(base))), values)
+    return merge(inherit(base_values, (*chain, str(base)), read=read), values)
 
 
 def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

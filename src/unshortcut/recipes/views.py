@@ -48,16 +48,17 @@ class ViewSettings(Strict):
             values.get("filtered_copy"),
             *overrides.values(),
         ):
-            _fill_sizes(entries, size)
+            fill_sizes(entries, size)
         return values
 
 
-def _fill_sizes(entries: Any, size: Any) -> None:
+def fill_sizes(entries: Any, size: Any) -> None:
+    """Give a size to every augmentation, in plain values, that has one and states none."""
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict):
             if "size" not in entry and _has_size(entry.get("name")):
                 entry["size"] = size
-            _fill_sizes(entry.get("augmentations"), size)
+            fill_sizes(entry.get("augmentations"), size)
 
 
 def _has_size(name: Any) -> bool:

@@ -84,14 +84,14 @@ class RunFolder:
         begun = (_README_FILE, self.metadata.name)
         return name in begun or (name == self.recipe.name and name != path.name)
 
-    def start(self, recipe_yaml: str, metadata: dict[str, Any]) -> None:
+    def start(self, recipe_yaml: str, metadata: dict[str, Any], readme: str | None = None) -> None:
         """Create the folder and write what is known before training.
 
         The metadata of a run in phases list the folders of its `phases`.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         phases = "\n".join(f"  {name}/" for name in metadata.get("phases", ()))
-        text = _README_OF_PHASES.format(phases=phases) if phases else _README
+        text = readme or (_README_OF_PHASES.format(phases=phases) if phases else _README)
         write_text(self.path / _README_FILE, text)
         write_json(self.metadata, metadata)
         write_text(self.recipe, recipe_yaml)  # last: a folder with a recipe is a run

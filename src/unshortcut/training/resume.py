@@ -51,10 +51,23 @@ def check_resumed(
     folder: RunFolder, recipe: Recipe, metadata: dict[str, Any], console: Console
 ) -> None:
     """Raise `UsageError` unless the run in the folder is the same; warn of other hardware."""
+    stored = resolved_mapping(load_recipe(read_recipe(folder.recipe)))
+    check_same_run(folder, stored, resolved_mapping(recipe), metadata, console)
+
+
+def check_same_run(
+    folder: RunFolder,
+    stored: dict[str, Any],
+    settings: dict[str, Any],
+    metadata: dict[str, Any],
+    console: Console,
+) -> None:
+    """Raise `UsageError` unless settings, as plain values, and data are those of the folder's run.
+
+    Warns of other hardware.
+    """
     before = folder.read_metadata()
-    rounding = _require_same_recipe(
-        resolved_mapping(load_recipe(read_recipe(folder.recipe))), resolved_mapping(recipe)
-    )
+    rounding = _require_same_recipe(stored, settings)
     if before.get("data_fingerprint") != metadata.get("data_fingerprint"):
         raise UsageError(
             "the data differ from those of the run to resume: their content has changed"

@@ -1,21 +1,29 @@
 """The base of tasks that an encoder is fine-tuned for: a loss, predictions and their score."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import Optimizer
 
+from unshortcut.arrays import FloatArray
 from unshortcut.data.regions import Regions
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Method, TrainingContext
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.methods.method import DeviceBatch, Method, TrainingContext
+from unshortcut.models.card import WEIGHTS_FILE
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
+from unshortcut.transfer.parameters import TrainedParts, build_groups, freeze
+from unshortcut.transfer.schedule import TransferSchedule
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,8 @@ class TaskSettings(ABC):
     """The metric by which the best weights are chosen; higher is better."""
     dense: ClassVar[bool] = False
     """Whether boxes or masks are needed, so that images are evaluated whole and not cropped."""
+    weights: ClassVar[str] = WEIGHTS_FILE
+    """Name of the file with the trained network in a run folder."""
 
     @abstractmethod
     def classes(self, source: ImageSource) -> tuple[str, ...]:
@@ -62,15 +72,41 @@ class TaskSettings(ABC):
     def build(self, encoder: Encoder, classes: Sequence[str], training: TrainingContext) -> "Task":
         """The task with an encoder and a head for the classes, from scratch."""
 
+    def check(self, batch: DeviceBatch) -> None:
+        """Raise a `UsageError` before a run starts if the task cannot work with its batches."""
+        return
+
 
 AnyTask = Annotated[TaskSettings, PartOf("unshortcut.transfer.tasks", TaskSettings, "task")]
 """A field that holds the settings of a task."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What the card of a trained network says about its use and its origin."""
+
+    classes: tuple[str, ...]
+    preprocessing: Preprocessing
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    """`recipe` (the protocol), `versions` and `commit`."""
 
 
 class Task(Method):
     """An encoder with a head, trained on the view `image` of each image."""
 
     can_collapse: ClassVar[bool] = False
+
+    def __init__(self, encoder: Encoder, training: TrainingContext | None) -> None:
+        super().__init__(encoder, training)
+        self.schedule: TransferSchedule | None = None
+        """Replaces that of the training context, if it is set."""
+        self.parts = TrainedParts()
+        self._kept: list[nn.Module] = []
+
+    def plan(self, parts: TrainedParts, schedule: TransferSchedule) -> None:
+        """Set which parts of the encoder are trained, how fast and how long."""
+        self.parts, self.schedule = parts, schedule
+        self._kept = freeze(self.encoder, parts)
 
     @property
     @abstractmethod
@@ -91,6 +127,50 @@ class Task(Method):
     @abstractmethod
     def score(self) -> Score:
         """A new score of this task."""
+
+    def drawn(self, prediction: Any) -> tuple[Regions, FloatArray | None]:
+        """A prediction of boxes or a mask as regions to draw, and the scores (n,) of its boxes."""
+        raise NotImplementedError(f"{type(self).__name__} predicts no regions")
+
+    @abstractmethod
+    def save(self, weights: Path, about: About) -> None:
+        """Write the trained network and its card."""
+
+    @property
+    def trains_encoder(self) -> bool:
+        """Whether the encoder has a gradient in this step."""
+        if self.parts.encoder == "none":
+            return False
+        if self.schedule is None or self._trainer is None or not self.schedule.head_first:
+            return True
+        return self.schedule.trains_encoder(self.trainer.global_step, self._steps_per_epoch())
+
+    def encode(self, images: Tensor) -> Tensor:
+        """Features (N, dim), with a gradient if the encoder is trained in this step."""
+        if self.trains_encoder:
+            features: Tensor = self.encoder(images)
+            return features
+        mode = self.encoder.training
+        self.encoder.eval()  # a head alone is trained on features as they are used
+        with torch.no_grad():
+            features = self.encoder(images)
+        self.encoder.train(mode)
+        return features
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        for module in getattr(self, "_kept", ()):
+            module.eval()
+        return self
+
+    def lr_factor(self, step: int, steps_per_epoch: int) -> float:
+        if self.schedule is None:
+            return super().lr_factor(step, steps_per_epoch)
+        return self.schedule.factor(step, steps_per_epoch)
+
+    def configure_optimizers(self) -> list[Optimizer]:
+        settings = self.training_context.optimizer
+        return [build_groups(self, self.encoder, settings, self.parts)]
 
     def embed(self, images: Tensor) -> Tensor:
         """Unit features of the encoder."""

@@ -7,10 +7,10 @@ from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
 from unshortcut.arrays import ImageArray
+from unshortcut.data.loader import MakeViews
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.errors import RunError
 from unshortcut.randomness import generator
-from unshortcut.views.plan import ViewPlan
 
 _GAP, _TITLE = 6, 22
 _MAX_SKIPPED = 100
@@ -18,7 +18,7 @@ _BACKGROUND, _INK = (255, 255, 255), (40, 40, 40)
 
 
 def view_sheet(
-    source: ImageSource, plan: ViewPlan, seed: int, *, num_images: int = 6, samples: int = 3
+    source: ImageSource, plan: MakeViews, seed: int, *, num_images: int = 6, samples: int = 3
 ) -> PillowImage.Image:
     """One row per image: the image itself, then every view of the plan, `samples` times.
 
@@ -41,7 +41,7 @@ def view_sheet(
 
 
 def _row(
-    source: ImageSource, plan: ViewPlan, seed: int, index: int, samples: int
+    source: ImageSource, plan: MakeViews, seed: int, index: int, samples: int
 ) -> tuple[list[str], list[ImageArray]]:
     image = source.image(index)
     titles, row = ["image"], [image.pixels()]

@@ -1,0 +1,189 @@
+"""The data of fine-tuning: images to train on, to choose the best weights on, and to test on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from rich.console import Console
+
+from unshortcut.arrays import IndexArray
+from unshortcut.data.failures import Failure
+from unshortcut.data.naming import Data, by_short_name, data_name
+from unshortcut.data.open import DataSpec, open_data, splits
+from unshortcut.data.scan import readable, scan
+from unshortcut.data.source import Annotated, DerivedSource, ImageSource, Subset
+from unshortcut.errors import UsageError
+from unshortcut.probes.class_subset import with_training_labels
+from unshortcut.probes.holdout import stratified_holdout
+from unshortcut.progress import bar
+from unshortcut.randomness import generator
+from unshortcut.transfer.protocol import Protocol, TransferData
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """What a run of fine-tuning uses."""
+
+    name: str
+    """The data as the user named them, without private folders."""
+    classes: tuple[str, ...]
+    train: ImageSource
+    validation: ImageSource | None
+    """Images on which the best weights are chosen; None if the last weights are the result."""
+    tests: Mapping[str, ImageSource]
+    failures: tuple[Failure, ...]
+    """Images that cannot be read and annotations that cannot be used."""
+
+    def fingerprint(self) -> str:
+        """A digest of all content that the weights of the run depend on."""
+        parts = [self.train.fingerprint()]
+        parts += [] if self.validation is None else [self.validation.fingerprint()]
+        return "-".join(parts)
+
+
+class Repeated(DerivedSource):
+    """The images of a source several times, as different images of one epoch."""
+
+    def __init__(self, source: ImageSource, times: int) -> None:
+        super().__init__(source)
+        self.times = times
+        self.labels = None if source.labels is None else np.tile(source.labels, times)
+        if source.multilabels is not None:
+            self.multilabels = source.multilabels.take(np.tile(np.arange(len(source)), times))
+
+    def __len__(self) -> int:
+        return self.times * len(self.source)
+
+    def original(self, index: int) -> int:
+        return index % len(self.source)
+
+
+def open_task_data(
+    protocol: Protocol,
+    data: Data,
+    tests: Sequence[Data] | Mapping[str, Data],
+    console: Console,
+    *,
+    visible: bool = True,
+) -> TaskData:
+    """Open the data, leave out what cannot be read, and set images aside to choose weights on.
+
+    Data with the splits `val` and `test` are tested on `test`, and the best weights are chosen on
+    `val`; otherwise a part of the training images is held out for that.
+    """
+    task, settings = protocol.task, protocol.data
+    everything = open_data(data)
+    classes = task.classes(everything)
+    named = tests if isinstance(tests, Mapping) else by_short_name(list(tests) or _tests(data))
+    opened = {
+        name: _same_classes(open_data(one), protocol, classes, name) for name, one in named.items()
+    }
+    with bar(console, "reading headers", visible=visible) as on_progress:
+        report = scan(everything, seed=protocol.seed, on_progress=on_progress)
+    report.check()
+    train = readable(everything, report)
+    train = _usable(train, classes, protocol)
+    train = _fraction(train, settings)
+    validation = None
+    if settings.validation:
+        own = _validation_split(data, named)
+        if own is not None:
+            validation = _same_classes(open_data(own), protocol, classes, str(own))
+        else:
+            held = _held_out(train, settings.validation, protocol.seed)
+            validation, train = (
+                Subset(train, np.flatnonzero(held)),
+                Subset(train, np.flatnonzero(~held)),
+            )
+    if task.dense:
+        train = Annotated(train)
+    failures = (*report.bad, *everything.left_out)
+    return TaskData(data_name(data), classes, train, validation, opened, failures)
+
+
+def _tests(data: Data) -> list[Data]:
+    """The data to test on if none are named: the split `test`, or else `val`; or none."""
+    if isinstance(data, ImageSource):
+        return []
+    where, known = DataSpec.parse(data).where, splits(DataSpec.parse(data).where)
+    own = DataSpec.parse(data).split or ("train" if "train" in known else None)
+    prefix = (own or "").removesuffix("train")  # e.g. scene-train, scene-test
+    for split in (f"{prefix}test", f"{prefix}val", "test", "val"):
+        if split in known and split != own:
+            return [f"{where}@{split}"]
+    return []
+
+
+def _validation_split(data: Data, tests: Mapping[str, Data]) -> str | None:
+    """A split `val` beside the training images that is not among the tests."""
+    if isinstance(data, ImageSource):
+        return None
+    spec = DataSpec.parse(data)
+    prefix = (spec.split or "train").removesuffix("train") if spec.split != "val" else None
+    if prefix is None:
+        return None
+    own = f"{spec.where}@{prefix}val"
+    if f"{prefix}val" not in splits(spec.where) or own in [str(one) for one in tests.values()]:
+        return None
+    return own
+
+
+def _same_classes(
+    source: ImageSource, protocol: Protocol, classes: tuple[str, ...], name: str
+) -> ImageSource:
+    """A source with the classes of the training data."""
+    if protocol.task.name == "classify" and source.classes is not None:
+        return with_training_labels(source, classes, name)
+    found = protocol.task.classes(source)
+    if found != classes:
+        unlike = next((one for one in found if one not in classes), None)
+        raise UsageError(
+            f"'{name}' has other classes than the training data"
+            + (
+                f": '{unlike}' is not among them"
+                if unlike
+                else f": {len(found)}, not {len(classes)}"
+            )
+        )
+    return source
+
+
+def _usable(source: ImageSource, classes: tuple[str, ...], protocol: Protocol) -> ImageSource:
+    """The images with a label, for the task that needs one."""
+    if protocol.task.name != "classify" or source.labels is None or (source.labels >= 0).all():
+        return source
+    return Subset(source, np.flatnonzero(source.labels >= 0))
+
+
+def _fraction(source: ImageSource, settings: TransferData) -> ImageSource:
+    """A share of the images, of each class if there are classes, and at least one of each."""
+    if settings.fraction == 1:
+        return source
+    rng = generator(settings.fraction_seed, "fraction")
+    groups = [np.arange(len(source))]
+    if source.labels is not None:
+        groups = [np.flatnonzero(source.labels == one) for one in np.unique(source.labels)]
+    kept: list[IndexArray] = []
+    for group in groups:
+        count = max(1, round(settings.fraction * len(group)))
+        kept.append(rng.permutation(group)[:count])
+    return Subset(source, np.sort(np.concatenate(kept)))
+
+
+def _held_out(
+    source: ImageSource, part: float, seed: int
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(N,) bool: a share of the images, of each class where images have one."""
+    if source.labels is not None:
+        held = stratified_holdout(torch.from_numpy(source.labels), part, seed)
+        return np.asarray(held.numpy())
+    count = round(part * len(source))
+    if not 0 < count < len(source):
+        raise UsageError(
+            f"data.validation {part} of {len(source)} images is no image to choose weights on; "
+            "set it to 0 to keep the last weights"
+        )
+    held_out = np.zeros(len(source), dtype=np.bool_)
+    held_out[generator(seed, "validation").permutation(len(source))[:count]] = True
+    return held_out

@@ -1,0 +1,96 @@
+"""Evaluation of a task: images are read ahead in threads while the network predicts."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from unshortcut.arrays import ImageArray
+from unshortcut.data.failures import Failure
+from unshortcut.data.loader import pad_and_stack
+from unshortcut.data.source import Annotated, ImageSource
+from unshortcut.inference.preprocessing import Preprocessing, normalize
+from unshortcut.inference.reading import Unreadable, read_batches
+from unshortcut.progress import OnProgress
+from unshortcut.transfer.task import Example, Task
+from unshortcut.transfer.views import EvaluationView, WholeImageView
+
+_BATCH_PIXELS = 64 * 224 * 224
+
+
+class Evaluation:
+    """The images of a source as a task is evaluated on them."""
+
+    def __init__(
+        self,
+        source: ImageSource,
+        view: EvaluationView | WholeImageView,
+        preprocessing: Preprocessing,
+        *,
+        workers: int | None = None,
+    ) -> None:
+        self.source = Annotated(source) if isinstance(view, WholeImageView) else source
+        self.view = view
+        self.preprocessing = preprocessing
+        self.workers = workers
+        self.failures: tuple[Failure, ...] = ()
+        """Images that could not be read in the last evaluation."""
+
+    def score(self, task: Task, on_progress: OnProgress | None = None) -> dict[str, float]:
+        """The metrics of a task, which is in eval mode meanwhile."""
+        total = task.score()
+        for examples, predictions in self._predict(task, on_progress):
+            total.add(predictions, examples)
+        return total.result()
+
+    def predict(self, task: Task, position: int) -> Any:
+        """The prediction for one image."""
+        view, example = self.read(position)
+        (prediction,) = self._run(task, [view], [example])
+        return prediction
+
+    def read(self, position: int) -> tuple[ImageArray, Example]:
+        """One image, resized, and what its data set says of it. Raises `BadImageError`."""
+        source = self.source
+        image = source.image(position)
+        view = self.view(image, 0, 0, position)["image"]
+        shown = source.multilabels
+        example = Example(
+            label=-1 if source.labels is None else int(source.labels[position]),
+            multilabel=None if shown is None else shown.values[position],
+            regions=source.regions(position)
+            if isinstance(source, Annotated)
+            else Example().regions,
+            height=image.height,
+            width=image.width,
+        )
+        return view, example
+
+    def _predict(
+        self, task: Task, on_progress: OnProgress | None
+    ) -> Iterator[tuple[Sequence[Example], list[Any]]]:
+        unreadable = Unreadable(len(self.source))
+        for _, read in read_batches(
+            self.read,
+            self.source.identity,
+            unreadable,
+            batch_size=max(1, min(256, _BATCH_PIXELS // self.preprocessing.size**2)),
+            workers=self.workers,
+            on_progress=on_progress,
+        ):
+            views, examples = zip(*read, strict=True)
+            yield examples, self._run(task, views, examples)
+        self.failures = tuple(unreadable.failures.values())
+
+    def _run(
+        self, task: Task, views: Sequence[ImageArray], examples: Sequence[Example]
+    ) -> list[Any]:
+        stacked, sizes = pad_and_stack(list(views))
+        batch = torch.from_numpy(stacked).permute(0, 3, 1, 2).to(task.device)
+        mode = task.training
+        task.eval()
+        with torch.no_grad():
+            images = normalize(batch, self.preprocessing)
+            predicted = task.predict(images, sizes.to(task.device), examples)
+        task.train(mode)
+        return predicted

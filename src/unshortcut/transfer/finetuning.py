@@ -1,0 +1,320 @@
+"""Fine-tuning: from a model, data and a protocol to a trained network and its test metrics."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from unshortcut.augmentations.augmentation import Pipeline
+from unshortcut.data.failures import FailureLog
+from unshortcut.data.loader import ViewLoader
+from unshortcut.data.naming import Data
+from unshortcut.errors import UsageError
+from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.methods.method import DeviceBatch, TrainingContext
+from unshortcut.methods.optimization import ScheduleSettings
+from unshortcut.models.load import ModelLike
+from unshortcut.progress import bar
+from unshortcut.randomness import torch_seed
+from unshortcut.result import commit, public_name, versions, write_result
+from unshortcut.training.acceleration import check_hardware
+from unshortcut.training.machine import Machine, find_machine
+from unshortcut.training.resume import check_same_run
+from unshortcut.training.trainer import TrainingLoop
+from unshortcut.transfer.data import Repeated, TaskData, open_task_data
+from unshortcut.transfer.evaluation import Evaluation
+from unshortcut.transfer.folder import TransferFolder
+from unshortcut.transfer.protocol import (
+    AnyProtocol,
+    Protocol,
+    load_protocol,
+    to_mapping,
+    to_yaml,
+)
+from unshortcut.transfer.sheets import prediction_sheet, training_sheet
+from unshortcut.transfer.start import Start, load_start
+from unshortcut.transfer.task import About, Task
+from unshortcut.transfer.validation import Validation
+from unshortcut.transfer.views import TrainingView, evaluation_view
+
+EPOCHS_OF_STEPS = 20
+"""A training counted in steps is divided into this many epochs at most, after each of which it is
+validated and saved."""
+
+
+@dataclass(frozen=True)
+class FinetuningRun:
+    """A finished run of fine-tuning."""
+
+    folder: Path
+    metrics: dict[str, float]
+    """By test set and metric, such as `test top1`; those of the last weights end in `(last)`."""
+
+
+def finetune(
+    model: ModelLike,
+    data: Data,
+    task: str = "classify",
+    out: str | Path = "run",
+    *,
+    protocol: AnyProtocol | None = None,
+    tests: Sequence[Data] | Mapping[str, Data] = (),
+    sets: Iterable[str] = (),
+    devices: int = 1,
+    console: Console | None = None,
+    command: str = "unshortcut finetune",
+) -> FinetuningRun:
+    """Fine-tune a model for a task.
+
+    The same call continues a run that was interrupted, to the same weights, and returns the result
+    of one that is finished.
+
+    Args:
+        model: as in `load_model`; it must have weights that can be trained.
+        data: training data with what the task needs: labels, several labels per image, boxes or
+            masks.
+        task: `classify`, `multilabel`, `detect` or `segment`.
+        out: the run folder.
+        protocol: the name of a protocol, a YAML file, a mapping, or a `Protocol`; by default that
+            of the task.
+        tests: data to test on, by default the split `test`, or else `val`, of the data.
+        sets: changes to the protocol, `key=value`.
+        devices: number of devices, or processes on a CPU, that share each batch.
+        command: the command to repeat; shown when the run is interrupted.
+    """
+    start = load_start(model)
+    settings = load_protocol(protocol or task, sets, size=start.preprocessing.size)
+    if settings.task.name != task:
+        raise UsageError(
+            f"the protocol is for the task '{settings.task.name}', not for '{task}'; "
+            f"give --task {settings.task.name}, or another --protocol"
+        )
+    folder = TransferFolder(Path(out), settings.task.weights)
+    machine, shown = find_machine(devices), console or Console(stderr=True)
+    run = _Run(settings, start, machine, folder, shown, command)
+    return FinetuningRun(folder.path, run.run(data, tests))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run: what it trains, where, and where it reports."""
+
+    protocol: Protocol
+    start: Start
+    machine: Machine
+    folder: TransferFolder
+    console: Console
+    command: str
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files."""
+        return self.machine.is_first
+
+    def run(self, data: Data, tests: Sequence[Data] | Mapping[str, Data]) -> dict[str, float]:
+        resumes = self.leads and self.folder.check(resume=True)
+        check_hardware(self.protocol.training, self.machine)
+        opened = open_task_data(self.protocol, data, tests, self.console, visible=self.leads)
+        task = self.build(opened)
+        batch_size = self.batch_size(opened)
+        self.check(batch_size)
+        if self.leads:
+            self.begin(opened, resumes)
+            if self.folder.result.is_file():
+                self.console.print(f"'{self.folder.path}' is finished; these are its results")
+                return read_metrics(self.folder)
+        validation = self.fit(task, opened, batch_size)
+        return self.finish(task, opened, validation) if self.leads else {}
+
+    def build(self, data: TaskData) -> Task:
+        """The encoder with a new head, whose weights depend on the seed alone."""
+        protocol = self.protocol
+        context = TrainingContext(
+            protocol.optimizer,
+            ScheduleSettings(epochs=1),
+            protocol.seed,
+            self.preprocessing.mean,
+            self.preprocessing.std,
+            num_images=len(data.train),
+            num_classes=len(data.classes),
+            size=protocol.views.size,
+        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(torch_seed(protocol.seed, "weights"))
+            task = protocol.task.build(self.start.encoder, data.classes, context)
+        task.plan(protocol.train, protocol.schedule)
+        return task
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How images are prepared for the trained network."""
+        views = self.protocol.views
+        own = {"size": views.size, "crop_share": views.crop_share}
+        stated = {key: value for key, value in own.items() if value is not None}
+        return self.start.preprocessing.model_copy(update=stated)
+
+    def batch_size(self, data: TaskData) -> int:
+        """Images per step: as the protocol says, or fewer if there are fewer images."""
+        stated = self.protocol.data.batch_size
+        if len(data.train) >= stated:
+            return stated
+        parts = self.machine.world_size * self.protocol.training.accumulate * 2
+        fitting = len(data.train) // parts * parts or len(data.train)
+        if self.leads:
+            self.console.print(
+                f"a batch has {fitting} images instead of {stated}: there are {len(data.train)}"
+            )
+        return fitting
+
+    def check(self, batch_size: int) -> None:
+        """Raise `UsageError` for what cannot work, before anything is written."""
+        accumulate, world = self.protocol.training.accumulate, self.machine.world_size
+        self.machine.check_batch(batch_size, accumulate)
+        images = batch_size // (world * accumulate)
+        sync = self.protocol.training.sync_batch_norm
+        self.protocol.task.check(DeviceBatch(images, world, sync))
+
+    def begin(self, data: TaskData, resumes: bool) -> None:
+        """Write what is known before training, or check that the run to resume is the same."""
+        metadata: dict[str, Any] = {
+            "model": public_name(self.start.name),
+            "model_fingerprint": self.start.fingerprint,
+            "data": data.name,
+            "num_images": len(data.train),
+            "num_classes": len(data.classes),
+            "data_fingerprint": data.fingerprint(),
+            "seed": self.protocol.seed,
+            "devices": self.machine.world_size,
+            "threads": torch.get_num_threads(),
+            "versions": versions(),
+            "commit": commit(),
+        }
+        folder = self.folder
+        if resumes:
+            stored = to_mapping(load_protocol(folder.recipe))
+            check_same_run(folder, stored, to_mapping(self.protocol), metadata, self.console)
+            before = folder.read_metadata().get("model_fingerprint")
+            if before != self.start.fingerprint:
+                raise UsageError(
+                    f"the run in '{folder.path}' started from other weights; choose another --out"
+                )
+        else:
+            readme = folder.readme(chooses=data.validation is not None)
+            folder.start(to_yaml(self.protocol), metadata, readme)
+        FailureLog(folder.skipped).add(data.failures)
+        if data.failures:
+            self.console.print(
+                f"{len(data.failures)} images or annotations are left out; see "
+                f"'{folder.skipped.name}'"
+            )
+        if not folder.views.exists():
+            training_sheet(data, self.training_view(), self.protocol.seed).save(folder.views)
+
+    def training_view(self) -> TrainingView:
+        views = self.protocol.views
+        return TrainingView(Pipeline(views.augmentations), views.min_visible)
+
+    def evaluation(self, source: Any) -> Evaluation:
+        """How a source is evaluated on."""
+        views, ready = self.protocol.views, self.preprocessing
+        dense = self.protocol.task.dense
+        view = evaluation_view(dense, ready.size, ready.crop_share, views.longest)
+        return Evaluation(source, view, ready)
+
+    def fit(self, task: Task, data: TaskData, batch_size: int) -> Validation | None:
+        """Train, from the checkpoint in the run folder if there is one."""
+        settings, schedule = self.protocol.training, self.protocol.schedule
+        loop = TrainingLoop(
+            self.folder,
+            settings,
+            self.machine,
+            self.console,
+            label=self.protocol.task.name,
+            how_to_resume=self.command,
+        )
+        validation = None
+        if data.validation is not None:
+            evaluation = self.evaluation(data.validation)
+            validation = Validation(evaluation, self.protocol.task.metric, self.folder, loop)
+        source, epochs = data.train, schedule.epochs
+        if schedule.steps is not None:
+            steps_per_pass = len(source) // batch_size
+            passes = max(1, schedule.steps // EPOCHS_OF_STEPS // max(steps_per_pass, 1))
+            source = Repeated(source, passes)
+            epochs = -(-schedule.steps // (len(source) // batch_size))
+        assert epochs is not None
+        own = self.protocol.data.workers
+        workers = self.machine.default_workers() if own is None else own
+
+        def loader(rank: int, world: int) -> ViewLoader:
+            return ViewLoader(
+                source,
+                self.training_view(),
+                batch_size=batch_size // settings.accumulate,
+                seed=self.protocol.seed,
+                rank=rank,
+                world=world,
+                accumulate=settings.accumulate,
+                workers=workers,
+            )
+
+        loop.run(
+            task,
+            loader,
+            [validation] if validation is not None else [],
+            epochs=epochs,
+            steps=schedule.steps,
+            in_turn=schedule.head_first > 0,
+        )
+        return validation
+
+    def finish(self, task: Task, data: TaskData, validation: Validation | None) -> dict[str, float]:
+        """Export the last and the best weights, and measure both on the test sets."""
+        folder = self.folder
+        origin = {"recipe": to_mapping(self.protocol), "versions": versions(), "commit": commit()}
+        about = About(data.classes, self.preprocessing, origin)
+        metrics: dict[str, float] = {}
+        if validation is not None:
+            task.save(folder.last, about)
+            last = self.measure(task, data)
+            metrics |= {f"{name} (last)": value for name, value in last.items()}
+            validation.load_best(task)
+            assert validation.best is not None
+            metrics[f"validation {self.protocol.task.metric}"] = validation.best
+        task.save(folder.weights, about)
+        metrics = {**self.measure(task, data), **metrics}
+        if self.protocol.task.dense and data.tests:
+            first = next(iter(data.tests.values()))
+            prediction_sheet(self.evaluation(first), task).save(folder.predictions)
+        write_result(
+            folder.result,
+            "finetune",
+            metrics=metrics,
+            seed=self.protocol.seed,
+            data=data.name,
+            model=self.start.name,
+        )
+        folder.best_state.unlink(missing_ok=True)
+        return metrics
+
+    def measure(self, task: Task, data: TaskData) -> dict[str, float]:
+        """The metrics on all test sets."""
+        found: dict[str, float] = {}
+        for name, source in data.tests.items():
+            evaluation = self.evaluation(source)
+            with bar(self.console, f"testing on {name}", unit="images") as on_progress:
+                metrics = evaluation.score(task, on_progress)
+            found |= {f"{name} {metric}": value for metric, value in metrics.items()}
+            FailureLog(self.folder.skipped).add(evaluation.failures)
+        return found
+
+
+def read_metrics(folder: TransferFolder) -> dict[str, float]:
+    """The metrics of a finished run."""
+    import json
+
+    metrics: dict[str, float] = json.loads(folder.result.read_text(encoding="utf-8"))["metrics"]
+    return metrics

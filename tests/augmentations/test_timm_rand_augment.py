@@ -1,0 +1,59 @@
+"""timm's RandAugment is timm's, and depends on its key alone."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import PIL.Image
+import pytest
+from timm.data.auto_augment import rand_augment_transform
+
+from tests.imaging.pictures import pictures
+from unshortcut.augmentations.augmentation import make_augmentation
+from unshortcut.augmentations.timm_rand_augment import TimmRandAugment
+from unshortcut.errors import UsageError
+from unshortcut.randomness import generator
+
+
+def test_it_is_timms_transform_with_timms_generators_seeded() -> None:
+    image = pictures("drawn")[0]
+    config = "rand-m7-n3-mstd0.5-inc1"
+    theirs = rand_augment_transform(config, {"img_mean": (1, 2, 3)})
+    ours = TimmRandAugment(config, fill=(1, 2, 3))
+    changed = 0
+    for seed in range(8):
+        random.seed(seed)
+        np.random.seed(seed)
+        expected = np.asarray(theirs(PIL.Image.fromarray(image)))
+        np.testing.assert_array_equal(ours.apply(image, seed), expected)
+        changed += not np.array_equal(expected, image)
+    assert changed > 4
+
+
+def test_a_key_gives_one_view_and_global_generators_are_left_alone() -> None:
+    image = pictures("drawn")[0]
+    augmentation = TimmRandAugment()
+    random.seed(5)
+    np.random.seed(5)
+    expected = random.gauss(0, 1), random.random(), np.random.rand()
+    random.seed(5)
+    np.random.seed(5)
+    first = random.gauss(0, 1)  # it keeps a second number for the next call
+    views = [augmentation.apply(image, augmentation.sample(generator(3), 9, 9)) for _ in range(2)]
+    assert (first, random.random(), np.random.rand()) == expected
+    np.testing.assert_array_equal(views[0], views[1])
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    image = pictures("drawn")[0][:40, :40]
+    augmentation = TimmRandAugment("rand-n4-p1")
+    alone = [augmentation.apply(image, seed) for seed in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda seed: augmentation.apply(image, seed), range(24)))
+    np.testing.assert_array_equal(alone, together)
+
+
+@pytest.mark.parametrize("config", ["rand-m9-std0.5", "m9", "rand-m9-mstd", "rand-x", "rand-m9-"])
+def test_sections_that_timm_would_skip_are_refused(config: str) -> None:
+    with pytest.raises(UsageError, match=f"timm_rand_augment': 'config' must be .* got '{config}'"):
+        make_augmentation("timm_rand_augment", {"config": config})
