@@ -1,1 +1,1 @@
-"""Metrics of transfer, as functions and counters of arrays."""
+"""Metrics of transfer tasks, as functions of predictions and annotations."""

@@ -1,1 +1,1 @@
-"""Networks of dense tasks: heads on the feature maps of an encoder."""
+"""Networks that put an encoder to use: detectors and segmenters of torchvision."""
