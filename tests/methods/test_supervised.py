@@ -12,8 +12,8 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.data.folder import open_folder
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
 from unshortcut.methods.classification import mixing_share, neighbors
+from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
 from unshortcut.methods.supervised import Supervised, SupervisedSettings
 
 

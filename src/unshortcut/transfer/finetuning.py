@@ -146,6 +146,7 @@ class _Run:
             torch.manual_seed(torch_seed(protocol.seed, "weights"))
             task = protocol.task.build(self.start.encoder, data.classes, context)
         task.plan(protocol.train, protocol.schedule)
+        task.train()  # a model is loaded in eval mode, which Lightning would leave as it is
         return task
 
     @property

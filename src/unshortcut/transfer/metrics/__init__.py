@@ -1,0 +1,1 @@
+"""Metrics of transfer tasks, as functions of predictions and annotations."""

@@ -1,0 +1,1 @@
+"""Networks that put an encoder to use: detectors and segmenters of torchvision."""
