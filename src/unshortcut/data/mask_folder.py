@@ -11,9 +11,6 @@ from unshortcut.data.folder import image_paths
 from unshortcut.data.masks import EXTENSIONS, MaskFiles
 from unshortcut.data.tree import extension
 
-SEGMENTATION = "-segmentation"
-"""What the name of a split ends with that contains only the images with a mask."""
-
 
 @dataclass(frozen=True)
 class MaskFolder:

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from unshortcut.data.annotated import AnnotatedSource, size_if_readable
+from unshortcut.data.annotated_layout import AnnotatedLayout
 from unshortcut.data.boxes import BoxReader
 from unshortcut.data.folder import image_paths, open_folder
-from unshortcut.data.layout import Layout
 from unshortcut.data.masks import MaskFiles
 from unshortcut.data.regions import IGNORED
 from unshortcut.data.tables import read_columns
@@ -21,7 +21,7 @@ _TRIMAP = {1: 1, 2: 0, 3: IGNORED}
 """Ids of the masks: animal, background and the border between them."""
 
 
-class OxfordPets(Layout):
+class OxfordPets(AnnotatedLayout):
     """`train/BREED/NAME.jpg`, `val/BREED/NAME.jpg`, `masks/NAME.png`, and `heads.csv` with the
     columns `image`, `species`, `x0`, `y0`, `x1`, `y1`.
 
