@@ -154,9 +154,7 @@ def _once(sources: Iterable[ImageSource]) -> Iterator[ImageSource]:
         if len(new) == len(names):
             yield source
         elif len(new):
-            yield source.take(
-                new, source.classes, None if source.labels is None else source.labels[new]
-            )
+            yield source.take(new)
 
 
 def _folder(path: Path, split: str | None) -> FolderSource:

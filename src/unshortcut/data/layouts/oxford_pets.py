@@ -59,12 +59,12 @@ class OxfordPets(AnnotatedLayout):
         source = AnnotatedSource(
             self.root,
             names,
+            classes=folder.classes,
+            labels=folder.labels,
             boxes=reader.table(len(names), f"{self.root / 'heads.csv'}"),
             box_classes=SPECIES,
             masks=MaskFiles(self.root, [f"masks/{Path(name).stem}.png" for name in names], _TRIMAP),
             mask_classes=MASK_CLASSES,
             left_out=reader.left_out,
         )
-        kept = np.array(sorted(boxed), dtype=np.int64)
-        labels = None if folder.labels is None else folder.labels[kept]
-        return source.take(kept, folder.classes, labels)
+        return source.take(np.array(sorted(boxed), dtype=np.int64))
