@@ -293,7 +293,7 @@ class _Run:
         metrics = {**self.measure(task, data), **metrics}
         if self.protocol.task.dense and data.tests:
             first = next(iter(data.tests.values()))
-            prediction_sheet(self.evaluation(first), task).save(folder.predictions)
+            prediction_sheet(self.evaluation(first), task, data.classes).save(folder.predictions)
         write_result(
             folder.result,
             "finetune",
