@@ -11,7 +11,7 @@ from unshortcut.errors import UsageError
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.plan_copies import plan_copies
-from unshortcut.views.region_sheet import data_sheet
+from unshortcut.views.annotation_sheet import data_sheet
 from unshortcut.views.sheet import view_sheet
 
 

@@ -177,6 +177,8 @@ class _Run:
         images = batch_size // (world * accumulate)
         sync = self.protocol.training.sync_batch_norm
         self.protocol.task.check(DeviceBatch(images, world, sync))
+        if self.protocol.task.dense:
+            self.training_view().pipeline.check_regions()
 
     def begin(self, data: TaskData, resumes: bool) -> None:
         """Write what is known before training, or check that the run to resume is the same."""

@@ -7,7 +7,7 @@ from unshortcut.transfer.data import TaskData
 from unshortcut.transfer.evaluation import Evaluation
 from unshortcut.transfer.task import Task
 from unshortcut.transfer.views import TrainingView
-from unshortcut.views.region_sheet import class_names, region_sheet, sample_images
+from unshortcut.views.annotation_sheet import class_names, region_sheet, sample_images
 from unshortcut.views.sheet import view_sheet
 
 _IMAGES = 8
