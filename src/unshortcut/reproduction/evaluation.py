@@ -8,11 +8,11 @@ from typing import Any
 
 from rich.console import Console
 
+from unshortcut.data.class_files import read_hierarchy
 from unshortcut.data.open import open_data, splits
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.measuring.subjects.class_files import read_hierarchy
 from unshortcut.measuring.subjects.conflict import Conflict, open_conflict
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.probes.run import Data

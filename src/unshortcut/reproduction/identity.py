@@ -46,8 +46,9 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
 def _content(recipe: Recipe, source: ImageSource) -> list[Any]:
     """What the weights of a training without phases depend on."""
     recipe = without_absent(recipe)
-    filtered = recipe.data.filtered_copy
-    data = source if filtered is None else with_filtered_copy(source, filtered)
+    filtered, noise = recipe.data.filtered_copy, recipe.data.label_noise
+    data = source if noise is None else noise.select(noise.corrupt(source, recipe.seed))
+    data = data if filtered is None else with_filtered_copy(data, filtered)
     copies = plan_copies(recipe.view_plan()).fingerprints()
     content = [_VERSION, _stated(recipe), data.fingerprint(), copies]
     return content if recipe.init is None else [*content, load_initial(recipe.init).fingerprint]
