@@ -19,11 +19,11 @@ from unshortcut.data.noisy_labels import gold_images
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import write_text
-from unshortcut.inference.features import compute_features
 from unshortcut.methods.classification import build_classifier, classifier_and_labels
 from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.loaded import LoadedModel
+from unshortcut.models.logits import compute_logits
 from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
@@ -124,25 +124,10 @@ def estimate_corruption(model: LoadedModel, source: ImageSource) -> NDArray[np.f
         raise UsageError(
             "gold loss correction needs images with trusted labels: set data.label_noise.gold"
         )
-    if model.logits is None or source.classes is None or model.classes != source.classes:
-        raise UsageError(
-            f"gold loss correction needs a classifier for the {len(source.classes or ())} classes "
-            f"of the data from the phase before, and '{model.name}' has none"
-        )
-    found = compute_features(_Logits(model), gold_images(source), cache=False)
+    found = compute_logits(model, gold_images(source))
     labels = found.required_labels()
     probabilities = torch.from_numpy(found.values).double().softmax(dim=1).numpy()
-    estimate = np.eye(len(source.classes))
+    estimate = np.eye(found.values.shape[1])
     for label in np.unique(labels):
         estimate[label] = probabilities[labels == label].mean(axis=0)
     return estimate
-
-
-class _Logits:
-    """A classifier as a model whose features are its logits."""
-
-    def __init__(self, model: LoadedModel) -> None:
-        assert model.logits is not None
-        self.name, self.preprocessing, self.device = model.name, model.preprocessing, model.device
-        self.features = model.logits
-        self.fingerprint = None

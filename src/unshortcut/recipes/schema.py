@@ -140,12 +140,13 @@ class Recipe(Strict):
                     raise UsageError(f"method '{recipe.method.name}' has no encoder to go on with")
                 continues = bool(found) and not phase.states_init
                 if continues and recipe.encoder.trained() != found[-1].recipe.encoder.trained():
+                    before = found[-1].phase.name
                     raise UsageError(
-                        f"the encoder is not that of '{found[-1].phase.name}', whose weights it starts from; "
+                        f"the encoder is not that of '{before}', whose weights it starts from; "
                         "state 'init' to start from others, or null to start anew"
                     )
-                before = found[-1].recipe.method if found else None
-                if recipe.method.corrects_labels and not (before and before.has_classifier):
+                classifier = bool(found) and found[-1].recipe.method.has_classifier
+                if recipe.method.corrects_labels and not classifier:
                     raise UsageError(needs_classifier(recipe.method))
                 found.append(ResolvedPhase(phase, recipe, continues))
         return found
