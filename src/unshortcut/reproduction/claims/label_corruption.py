@@ -55,7 +55,7 @@ class LabelCorruption(Claim):
         "uniform, the default of the code that it cites.",
     )
     registration = Registration(
-        order=23,
+        order=32,
         seeds=3,
         arms=tuple(
             _label(cell, kind)
