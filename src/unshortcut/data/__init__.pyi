@@ -1,6 +1,7 @@
 from .folder import FolderSource as FolderSource
 from .loader import ViewLoader as ViewLoader
 from .named import ArraySource as ArraySource
+from .noisy_labels import NoisyLabels as NoisyLabels
 from .open import open_data as open_data
 from .rotated import Rotated as Rotated
 from .shapes import Shapes as Shapes
