@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.small import TINY
 from tests.training.killing import before, in_step, killed
 from tests.training.phased import COUNT, PLAIN, QUIET, Place
 from unshortcut.data.open import open_data
@@ -133,6 +134,9 @@ def test_a_forecast_knows_how_many_images_are_trained_on(place: Place) -> None:
         "glc-doubled-cifar100", num_images=1000, images_per_second=1, seconds=0
     )
     assert [one.data.num_images for one in stated] == [2 * 950, 2 * 1000]
+    tiny = [f"encoder={TINY.model_dump_json()}", "data.batch_size=8"]
+    measured = forecast_phases("glc-cifar100", sets=tiny, num_images=1000, seconds=0.01)
+    assert all(one.speed is not None for one in measured)
 
 
 @pytest.mark.parametrize(
