@@ -26,5 +26,6 @@ from .spaces.loading import load_spaces as load_spaces
 from .spaces.reliance import space_reliance as space_reliance
 from .spaces.subsets import probe_spaces as probe_spaces
 from .training.contact_sheet import show as show
+from .training.contact_sheet import show_data as show_data
 from .training.exporting import export as export
 from .training.pretraining import pretrain as pretrain

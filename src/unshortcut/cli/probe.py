@@ -19,8 +19,10 @@ def command(
     data: options.DataOption,
     kind: str = typer.Option(
         "linear",
-        help="linear, knn, fewshot (5 and 10 images per class), or rotation (by how many quarter "
-        "turns an image was rotated; needs no labels).",
+        help="linear, knn, fewshot (5 and 10 images per class), rotation (by how many quarter "
+        "turns an image was rotated; needs no labels), multilabel (which classes an image shows, "
+        "by logistic regression), or svm (the same, or one class per image, by support vector "
+        "machines).",
     ),
     on: options.OnOption = [],
     protocol: str | None = typer.Option(
@@ -78,13 +80,27 @@ def command(
     options.write_json(json, "probe", result.to_dict(), data=data, models=model)
 
 
+_COLUMNS = {
+    "accuracy": "accuracy",
+    "map": "mean AP",
+    "map_interpolated": "interpolated",
+    "map_11pt": "11-point",
+    "map_mean_over_batches": "mean over batches of 256",
+}
+
+
 def _table(result: "ProbeResult", title: str) -> Table:
-    with_top5 = any(score.top5 is not None for score in result.scores.values())
-    table = Table("data", "accuracy", *(["top-5"] if with_top5 else []), title=title)
+    scores = result.scores.values()
+    with_top5 = any(score.top5 is not None for score in scores)
+    metric = next((score.metric for score in scores), "accuracy")
+    others = list(dict.fromkeys(key for score in scores for key in score.others))
+    heads = [_COLUMNS.get(key, key) for key in (metric, *others)]
+    table = Table("data", heads[0], *(["top-5"] if with_top5 else []), *heads[1:], title=title)
     for name, score in result.scores.items():
         if score.interval is not None:
             table.caption = "± 95 % interval of the mean"
         elif score.std is not None:
             table.caption = "± standard deviation"
-        table.add_row(name, str(score), *([str(score.top5 or "–")] if with_top5 else []))
+        top5 = [str(score.top5 or "–")] if with_top5 else []
+        table.add_row(name, str(score), *top5, *(f"{score.others[key]:.2f} %" for key in others))
     return table

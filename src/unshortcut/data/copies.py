@@ -18,6 +18,7 @@ from unshortcut.data import tree
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import Names, check_header
 from unshortcut.data.folder import FolderSource, image_paths, read_file
+from unshortcut.data.regions import Regions
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
 from unshortcut.data.source import (
     BadImageError,
@@ -153,7 +154,7 @@ def open_copy(where: str) -> Copy:
 
 
 class CopiedSource(DerivedSource):
-    """The copies of a source's images, in its order and with its labels."""
+    """The copies of a source's images, in its order, with its labels and annotations."""
 
     def __init__(self, source: ImageSource, copy: Copy) -> None:
         super().__init__(source)
@@ -162,6 +163,12 @@ class CopiedSource(DerivedSource):
 
     def image(self, index: int) -> Image:
         return self.copy.image(self.source.identity(index))
+
+    def regions(self, index: int) -> Regions:
+        regions = super().regions(index)
+        if regions.boxes is not None or regions.mask is not None:
+            require_same_size(self.image(index), self.source.image(index))
+        return regions
 
     def identity(self, index: int) -> str:
         return f"{Path(self.copy.where).name}/{self.source.identity(index)}"

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from unshortcut.arrays import IndexArray
 from unshortcut.data import tree
 from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.source import BadImageError, Classes, Labels
@@ -22,6 +23,12 @@ class FolderSource(EncodedSource):
 
     def read(self, index: int, limit: int | None = None) -> bytes:
         return read_file(self.root / self.names[index], limit)
+
+    def take(self, indices: IndexArray) -> "FolderSource":
+        """Some of the files, in the given order."""
+        names = [self.names[int(index)] for index in indices]
+        labels = None if self.labels is None else self.labels[indices]
+        return FolderSource(self.root, names, self.classes, labels)
 
     def fingerprint(self) -> str:
         """Over labels, paths, sizes and modification times: no file is opened."""

@@ -4,9 +4,11 @@ A folder is recognized by what it contains, or opened as `NAME:FOLDER`, which sa
 if it is not such a folder.
 """
 
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from unshortcut.data.source import ImageSource
 from unshortcut.discovery import find_all
@@ -45,6 +47,13 @@ class Layout(ABC):
     def broken(self, reason: str) -> UsageError:
         """The error for a folder that is not of this layout."""
         return UsageError(f"{self.root} is not {self.name} as it is published: {reason}")
+
+    def read_json(self, name: str, hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+        """The content of a JSON file; `hook` may replace each object as soon as it is read."""
+        try:
+            return json.loads(self.read_text(name), object_hook=hook)
+        except (ValueError, RecursionError) as error:
+            raise self.broken(f"{name} is not valid JSON: {error}") from None
 
     def read_text(self, name: str) -> str:
         """The content of a file of the data set, or an error that names it."""

@@ -1,10 +1,12 @@
 """The images of a source rotated by quarter turns, with the angle as the label."""
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 
 from unshortcut.arrays import ImageArray, IndexArray
+from unshortcut.data.regions import Regions
 from unshortcut.data.source import DerivedSource, Image, ImageSource
 from unshortcut.imaging.geometry import rotate90
 from unshortcut.randomness import generator
@@ -31,6 +33,13 @@ class Rotated(DerivedSource):
     def image(self, index: int) -> Image:
         return RotatedImage(self.source.image(index), int(self.labels[index]))
 
+    def regions(self, index: int) -> Regions:
+        regions = self.source.regions(index)
+        if regions.boxes is None and regions.mask is None:
+            return regions
+        upright = self.source.image(index)
+        return rotate_regions(regions, int(self.labels[index]), upright.height, upright.width)
+
     def identity(self, index: int) -> str:
         return f"{self.source.identity(index)} rotated by {DEGREES[self.labels[index]]}°"
 
@@ -51,6 +60,19 @@ class RotatedImage:
 
     def pixels(self, shrink: float = 1.0) -> ImageArray:
         return rotate90(self.upright.pixels(shrink), self.quarter_turns)
+
+
+def rotate_regions(regions: Regions, quarter_turns: int, height: int, width: int) -> Regions:
+    """What is annotated in an image of the given size after a rotation like that of `rotate90`."""
+    boxes, mask = regions.boxes, regions.mask
+    for _ in range(quarter_turns % 4):
+        if boxes is not None:
+            x0, y0, x1, y1 = boxes.T
+            boxes = np.stack([y0, width - x1, y1, width - x0], axis=1)
+        height, width = width, height
+    if mask is not None:
+        mask = np.ascontiguousarray(np.rot90(mask, quarter_turns))
+    return replace(regions, boxes=boxes, mask=mask)
 
 
 def _sample_labels(count: int, seed: int) -> IndexArray:

@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -203,7 +204,10 @@ class Joined(ImageSource):
 
     def regions(self, index: int) -> Regions:
         source, index = self.locate(index)
-        return source.regions(index)
+        regions = source.regions(index)
+        if self.box_classes is None:
+            regions = replace(regions, boxes=None, box_labels=None, ignored=None)
+        return regions if self.mask_classes is not None else replace(regions, mask=None)
 
     def check_header(self, index: int) -> None:
         source, index = self.locate(index)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from unshortcut.arrays import ImageArray
 from unshortcut.data.failures import Failure
+from unshortcut.data.regions import MultiLabels
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import atomic_open, cache_folder
@@ -42,6 +43,8 @@ class Features:
     unreadable: tuple[Failure, ...] = ()  # images that were left out, with the reasons
     among: NDArray[np.int64] | None = None
     """Labels of the classes of a test set that has fewer of them than the training data."""
+    multilabels: MultiLabels | None = None
+    """The classes that each of the N images shows, for images that may show several."""
 
     def required_labels(self) -> NDArray[np.int64]:
         """The labels, or a `UsageError`."""
@@ -88,9 +91,9 @@ def compute_features(
         on_progress(len(source), len(source))
     values, indices = known
     labels = None if source.labels is None else source.labels[indices]
-    return Features(
-        values, labels, source.classes, indices, unreadable=tuple(unreadable.failures.values())
-    )
+    shown = None if source.multilabels is None else source.multilabels.take(indices)
+    failures = tuple(unreadable.failures.values())
+    return Features(values, labels, source.classes, indices, unreadable=failures, multilabels=shown)
 
 
 def batch_size(size: int) -> int:

@@ -1,4 +1,4 @@
-"""Evaluations of frozen features: linear, kNN, few-shot and rotation probes."""
+"""Evaluations of frozen features: linear, kNN, few-shot, rotation and multi-label probes, SVMs."""
 
 import lazy_loader
 

@@ -1,3 +1,7 @@
+from .average_precision import AveragePrecisions as AveragePrecisions
+from .average_precision import average_precisions as average_precisions
+from .average_precision import map_mean_over_batches as map_mean_over_batches
+from .average_precision import mean_average_precision as mean_average_precision
 from .base import Probe as Probe
 from .base import ProbeResult as ProbeResult
 from .base import Score as Score
@@ -6,11 +10,16 @@ from .few_shot import few_shot_top_accuracy as few_shot_top_accuracy
 from .kinds.fewshot import FewShotProbe as FewShotProbe
 from .kinds.knn import KNNProbe as KNNProbe
 from .kinds.linear import LinearProbe as LinearProbe
+from .kinds.multilabel import MultiLabelProbe as MultiLabelProbe
 from .kinds.rotation import RotationProbe as RotationProbe
+from .kinds.svm import SVMProbe as SVMProbe
 from .knn import knn_accuracy as knn_accuracy
 from .knn import knn_top_accuracy as knn_top_accuracy
 from .linear import LinearClassifier as LinearClassifier
 from .linear import fit_linear as fit_linear
 from .linear import linear_accuracy as linear_accuracy
 from .matrices import Accuracy as Accuracy
+from .one_vs_rest import OneVsRest as OneVsRest
+from .one_vs_rest import fit_logistic as fit_logistic
 from .run import probe as probe
+from .svm import fit_svms as fit_svms

@@ -45,7 +45,10 @@ class Extract(Protocol):
 
 @dataclass(frozen=True)
 class Score:
-    """Accuracy on one test set, in percent: mean and standard deviation over seeds or trials."""
+    """Accuracy on one test set, in percent: mean and standard deviation over seeds or trials.
+
+    For images that may show several classes it is the mean average precision (`metric`).
+    """
 
     mean: float
     std: float | None = None
@@ -53,6 +56,10 @@ class Score:
     """Half the width of the 95 % confidence interval of the mean, if the probe computes one."""
     top5: "Score | None" = None
     """Top-5 accuracy, if there are more than ten classes."""
+    metric: str = "accuracy"
+    """`accuracy`, or `map` for the mean average precision."""
+    others: Mapping[str, float] = field(default_factory=dict)
+    """Further figures by name, in percent."""
 
     @classmethod
     def of(cls, found: Accuracy) -> "Score":
@@ -72,8 +79,11 @@ class Score:
         return score([one.top1 for one in found], score(top5) if top5 else None)
 
     def to_dict(self) -> dict[str, float]:
-        """The values that are known: `accuracy`, `std`, `interval`, and the same for `top5`."""
-        plain = {"accuracy": self.mean, "std": self.std, "interval": self.interval}
+        """The values that are known: `accuracy`, `std`, `interval`, and the same for `top5`.
+
+        For images that may show several classes: `map` and the other figures by their names.
+        """
+        plain = {self.metric: self.mean, "std": self.std, "interval": self.interval, **self.others}
         if self.top5 is not None:
             top5 = self.top5
             plain |= {"top5": top5.mean, "top5_std": top5.std, "top5_interval": top5.interval}
@@ -122,7 +132,8 @@ class Probe(ABC):
 
     name: ClassVar[str]
     needs_labels: ClassVar[bool] = True
-    """Whether all data must be labeled; test sets may have fewer classes than the training data."""
+    """Whether all images must have one label each; test sets may have fewer classes than the
+    training data."""
 
     @abstractmethod
     def run(self, train: Features, tests: Mapping[str, Features]) -> ProbeResult:

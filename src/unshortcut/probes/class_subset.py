@@ -7,7 +7,7 @@ say which one they print for the 19 classes of ImageNet-R (non-semantic negative
 13 of ObjectNet (LooC, table 3), so probes report both, each under its own name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -64,6 +64,22 @@ def with_training_labels(source: ImageSource, classes: Sequence[str], name: str)
             f"{more}; a test set may have fewer classes than the training data, but no others{hint}"
         )
     return Relabeled(source, classes, numbers)
+
+
+def matched_tests(
+    data: str, train: ImageSource, tests: Mapping[str, ImageSource]
+) -> tuple[dict[str, ImageSource], str | None]:
+    """The test sets with the labels of the training data, or else why there are none."""
+    found: dict[str, ImageSource] = {}
+    for name, source in [(data, train), *tests.items()]:
+        if source.labels is None:
+            return dict(tests), f"'{name}' has no labels: a classifier needs class folders"
+    for name, source in tests.items():
+        try:
+            found[name] = with_training_labels(source, train.classes or (), name)
+        except UsageError as error:
+            return dict(tests), str(error)
+    return found, None
 
 
 def marked(features: Features, source: ImageSource, train: ImageSource) -> Features:

@@ -12,7 +12,7 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.features import Features, compute_features
 from unshortcut.models.load import LoadedModel, ModelLike, as_model
 from unshortcut.probes.base import Crops, Extract
-from unshortcut.probes.class_subset import with_training_labels
+from unshortcut.probes.class_subset import matched_tests
 from unshortcut.progress import OnProgress, bar
 
 
@@ -61,7 +61,7 @@ def prepare_probe(
     if not isinstance(tests, Mapping):
         tests = by_short_name(list(tests) or _default_tests(data))
     test_sources = {name: open_data(spec) for name, spec in tests.items()}
-    test_sources, problem = _matched(str(data), train, test_sources)
+    test_sources, problem = matched_tests(str(data), train, test_sources)
     if needs_labels and problem is not None:
         raise UsageError(problem)
     shown = console or Console(stderr=True)
@@ -92,22 +92,6 @@ def features_of(
     """Compute the features of a source, with a progress bar."""
     with bar(console, f"features of {name}", unit="images") as on_progress:
         return compute_features(model, source, workers=workers, on_progress=on_progress)
-
-
-def _matched(
-    data: str, train: ImageSource, tests: Mapping[str, ImageSource]
-) -> tuple[dict[str, ImageSource], str | None]:
-    """The test sets with the labels of the training data, or else why there are none."""
-    found: dict[str, ImageSource] = {}
-    for name, source in [(data, train), *tests.items()]:
-        if source.labels is None:
-            return dict(tests), f"'{name}' has no labels: a classifier needs class folders"
-    for name, source in tests.items():
-        try:
-            found[name] = with_training_labels(source, train.classes or (), name)
-        except UsageError as error:
-            return dict(tests), str(error)
-    return found, None
 
 
 def _default_tests(data: Data) -> list[Data]:

@@ -24,9 +24,11 @@ def probe(
 
     Args:
         model: a spec as in `load_model`, or a loaded model.
-        data: images to fit on (the `train` split by default); labeled unless `kind` is `rotation`.
-        kind: `linear`, `knn`, `fewshot`, `rotation`, the name of another file in `probes/kinds`, or
-            an instance of `Probe`.
+        data: images to fit on (the `train` split by default), with one label each. `rotation` needs
+            no labels; `multilabel` needs to know which classes each image shows, and `svm` uses
+            this if it is known.
+        kind: `linear`, `knn`, `fewshot`, `rotation`, `multilabel`, `svm`, the name of another file
+            in `probes/kinds`, or an instance of `Probe`.
         tests: data sets to test on, optionally by name; by default the `test` split of `data`, or
             else `val`.
         workers: number of workers that decode images; by default one per available core.

@@ -12,6 +12,7 @@ Shapes: N samples, A axes (the last one is constant, for the bias), H classifier
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -57,6 +58,23 @@ class Basis:
         weight = weights[:, :-1] @ self.axes.T
         bias = weights[:, -1].double() - weight.double() @ self.mean.double()
         return weight, bias.float()
+
+
+class Objective(Protocol):
+    """What `solve` minimizes: the objectives of H classifiers, with weights (H, K, A)."""
+
+    @property
+    def penalty(self) -> Tensor:
+        """(H,)"""
+        ...
+
+    def evaluate(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Objectives (H,) and gradients (H, K, A) at weights (H, K, A)."""
+        ...
+
+    def diagonal(self, energy: Tensor) -> Tensor:
+        """Approximate diagonal of the Hessian, (H, 1, A)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -110,7 +128,7 @@ class Problem:
 
 
 def solve(
-    problem: Problem, energy: Tensor, start: Tensor, *, tolerance: float, max_iterations: int
+    problem: Objective, energy: Tensor, start: Tensor, *, tolerance: float, max_iterations: int
 ) -> Tensor:
     """Weights (H, K, A) that nearly minimize the objectives.
 

@@ -1,4 +1,5 @@
 from .contact_sheet import show as show
+from .contact_sheet import show_data as show_data
 from .exporting import export as export
 from .folder import RunFolder as RunFolder
 from .forecasting import Forecast as Forecast

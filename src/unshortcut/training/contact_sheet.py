@@ -1,4 +1,4 @@
-"""Contact sheets of the views that a recipe's method sees."""
+"""Contact sheets of data sets, and of the views that a recipe's method sees."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from unshortcut.errors import UsageError
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.plan_copies import plan_copies
+from unshortcut.views.annotation_sheet import data_sheet
 from unshortcut.views.sheet import view_sheet
 
 
@@ -28,14 +29,38 @@ def show(
     Phases with other views are drawn one below the other.
     """
     settings = load_recipe(recipe, sets)
-    if out is not None and Path(out).suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
-        raise UsageError(f"--out must be an image file such as sheet.png, got '{out}'")
+    check_out(out)
     pages: list[PillowImage.Image] = []
     for drawn in _with_distinct_views(settings):
         plan = drawn.view_plan()
         source = plan_copies(plan).attach(open_data(data))
         pages.append(view_sheet(source, plan, drawn.seed, num_images=num_images, samples=samples))
-    page = _stacked(pages)
+    return saved(_stacked(pages), out)
+
+
+def show_data(
+    data: str | Path | ImageSource,
+    out: str | Path | None = None,
+    *,
+    num_images: int = 8,
+    seed: int = 0,
+) -> PillowImage.Image:
+    """Draw random images of a data set with their labels, boxes and masks, as far as it has them.
+
+    The sheet is saved to `out` if that is given.
+    """
+    check_out(out)
+    return saved(data_sheet(open_data(data), seed, num_images=num_images), out)
+
+
+def check_out(out: str | Path | None) -> None:
+    """Raise `UsageError` unless the file to write is an image, or None."""
+    if out is not None and Path(out).suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
+        raise UsageError(f"--out must be an image file such as sheet.png, got '{out}'")
+
+
+def saved(page: PillowImage.Image, out: str | Path | None) -> PillowImage.Image:
+    """The page, written to a file if one is given."""
     if out is not None:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
         page.save(out)

@@ -35,28 +35,23 @@ def layers(encoder: Encoder) -> list[list[str]]:
     """Names of the parameters of `encoder.model` by layer, from the input to the output.
 
     A ViT has one layer per block, after its embedding; a convolutional network one per stage, after
-    its stem. A last norm belongs to the last layer. A network that timm does not know has a single
-    layer.
+    its stem. What timm counts to no layer, such as a norm in the head, belongs to the last one. A
+    network that timm does not know has a single layer.
     """
-    *ordered, last = _layers_and_norm(encoder)
-    ordered[-1] = ordered[-1] + last
-    return ordered
-
-
-def _layers_and_norm(encoder: Encoder) -> list[list[str]]:
-    """The layers, and at the end the names of a norm after all of them, if there is one."""
     model: Any = encoder.model
     names = [name for name, _ in model.named_parameters()]
     if not hasattr(model, "group_matcher"):
-        return [names, []]
+        return [names]
     matcher = model.group_matcher(coarse=not hasattr(model, "blocks"))
     found = group_parameters(model, matcher, reverse=True)
     grouped: dict[int, list[str]] = defaultdict(list)
     for name in names:
         grouped[found[name]].append(name)
     ordered = [grouped[number] for number in sorted(grouped)]
-    ends_in_norm = len(ordered) > 1 and all("norm" in name for name in ordered[-1])
-    return ordered if ends_in_norm else [*ordered, []]
+    if len(ordered) > 1 and all("norm" in name for name in ordered[-1]):
+        last = ordered.pop()
+        ordered[-1] += last
+    return ordered
 
 
 def freeze(encoder: Encoder, parts: TrainedParts) -> list[nn.Module]:
@@ -112,16 +107,15 @@ def build_groups(
 
 def _factors(encoder: Encoder, parts: TrainedParts) -> dict[int, float]:
     """The factor of the learning rate of each parameter of an encoder, by its id."""
-    grouped = _layers_and_norm(encoder)
-    if parts.layer_decay < 1 and len(grouped) == 2:
+    grouped = layers(encoder)
+    if parts.layer_decay < 1 and len(grouped) == 1:
         raise UsageError(
             "train.layer_decay needs an encoder whose layers timm knows; leave it at 1 for this one"
         )
     parameters = dict(encoder.model.named_parameters())
     factors: dict[int, float] = {}
     for number, layer in enumerate(grouped):
-        # As in MAE's code: a last norm has the rate of the head, the last block that times the
-        # decay, and so on down.
-        factor = parts.encoder_lr * parts.layer_decay ** (len(grouped) - 1 - number)
+        # The head has the full rate, the last layer that times the decay, and so on down.
+        factor = parts.encoder_lr * parts.layer_decay ** (len(grouped) - number)
         factors |= {id(parameters[name]): factor for name in layer}
     return factors

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -24,6 +23,7 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
 from unshortcut.transfer.parameters import TrainedParts, build_groups, freeze
 from unshortcut.transfer.schedule import TransferSchedule
+from unshortcut.views.region_drawing import ClassNames
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,15 @@ class TaskSettings(ABC):
     def build(self, encoder: Encoder, classes: Sequence[str], training: TrainingContext) -> "Task":
         """The task with an encoder and a head for the classes, from scratch."""
 
+    @property
+    def crops(self) -> int:
+        """Views of an image in evaluation, whose predictions `Task.combine` joins.
+
+        1 is the center crop, or the whole image for a dense task; more are random views as in
+        training.
+        """
+        return 1
+
     def check(self, batch: DeviceBatch) -> None:
         """Raise a `UsageError` before a run starts if the task cannot work with its batches."""
         return
@@ -102,11 +111,27 @@ class Task(Method):
         """Replaces that of the training context, if it is set."""
         self.parts = TrainedParts()
         self._kept: list[nn.Module] = []
+        self._trained: list[nn.Parameter] = []
 
     def plan(self, parts: TrainedParts, schedule: TransferSchedule) -> None:
         """Set which parts of the encoder are trained, how fast and how long."""
         self.parts, self.schedule = parts, schedule
         self._kept = freeze(self.encoder, parts)
+        self._trained = [p for p in self.encoder.parameters() if p.requires_grad]
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
+        super().on_train_batch_start(batch, batch_idx)
+        if self.schedule is not None and self.schedule.head_first:
+            step, per_epoch = self.trainer.global_step, self._steps_per_epoch()
+            self.hold_encoder(not self.schedule.trains_encoder(step, per_epoch))
+
+    def hold_encoder(self, held: bool) -> None:
+        """Train the head alone, on the features that the encoder gives in eval mode, or both."""
+        for parameter in self._trained:
+            parameter.requires_grad_(not held)
+        self.encoder.train(not held)
+        for module in self._kept:
+            module.eval()
 
     @property
     @abstractmethod
@@ -124,9 +149,22 @@ class Task(Method):
                 pixels of these full images, whose annotations are not looked at.
         """
 
+    def combine(self, predictions: Sequence[Any]) -> Any:
+        """One prediction from those for several views of an image (`TaskSettings.crops`)."""
+        raise NotImplementedError(f"{type(self).__name__} predicts from a single view")
+
     @abstractmethod
     def score(self) -> Score:
         """A new score of this task."""
+
+    @property
+    def network(self) -> nn.Module:
+        """The whole trained network, as it is saved."""
+        raise NotImplementedError(f"{type(self).__name__} is an encoder with a linear head")
+
+    def class_names(self, classes: Sequence[str]) -> ClassNames:
+        """The names of the classes, for boxes or for masks."""
+        raise NotImplementedError(f"{type(self).__name__} predicts no regions")
 
     def drawn(self, prediction: Any) -> tuple[Regions, FloatArray | None]:
         """A prediction of boxes or a mask as regions to draw, and the scores (n,) of its boxes."""
@@ -135,27 +173,6 @@ class Task(Method):
     @abstractmethod
     def save(self, weights: Path, about: About) -> None:
         """Write the trained network and its card."""
-
-    @property
-    def trains_encoder(self) -> bool:
-        """Whether the encoder has a gradient in this step."""
-        if self.parts.encoder == "none":
-            return False
-        if self.schedule is None or self._trainer is None or not self.schedule.head_first:
-            return True
-        return self.schedule.trains_encoder(self.trainer.global_step, self._steps_per_epoch())
-
-    def encode(self, images: Tensor) -> Tensor:
-        """Features (N, dim), with a gradient if the encoder is trained in this step."""
-        if self.trains_encoder:
-            features: Tensor = self.encoder(images)
-            return features
-        mode = self.encoder.training
-        self.encoder.eval()  # a head alone is trained on features as they are used
-        with torch.no_grad():
-            features = self.encoder(images)
-        self.encoder.train(mode)
-        return features
 
     def train(self, mode: bool = True) -> Self:
         super().train(mode)

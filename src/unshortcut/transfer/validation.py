@@ -1,10 +1,12 @@
 """The metric on held-out images while a task trains, and the weights that were best by it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from safetensors.torch import load_file, save
+from torch import Tensor
 
 from unshortcut.files import write_bytes
 from unshortcut.training.trainer import TrainingLoop
@@ -33,11 +35,7 @@ class Validation(Callback):
         value = metrics[self.metric]
         if self.best is None or value > self.best:
             self.best = value
-            state = pl_module.state_dict()
-            write_bytes(
-                self.folder.best_state,
-                save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}),
-            )
+            write_bytes(self.folder.best_state, save(_copies(pl_module.state_dict())))
         self.loop.progress.note = f"{self.metric} {value:.1f} (best {self.best:.1f})"
         if log := self.loop.log.run_log:
             entries = {f"validation_{name}": one for name, one in metrics.items()}
@@ -53,3 +51,9 @@ class Validation(Callback):
         """Give a task the best weights."""
         with torch.no_grad():
             task.load_state_dict(load_file(self.folder.best_state))
+
+
+def _copies(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies in memory order: the file format allows no tensor with two names or strides."""
+    row_by_row = torch.contiguous_format
+    return {n: t.detach().cpu().clone(memory_format=row_by_row) for n, t in state.items()}

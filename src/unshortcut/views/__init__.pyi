@@ -1,5 +1,8 @@
+from .annotation_sheet import data_sheet as data_sheet
+from .annotation_sheet import region_sheet as region_sheet
 from .evaluation import EvaluationView as EvaluationView
 from .plan import ViewPlan as ViewPlan
+from .region_drawing import ClassNames as ClassNames
 from .sheet import view_sheet as view_sheet
 from .transform import ViewContext as ViewContext
 from .transform import ViewTransform as ViewTransform

@@ -5,11 +5,10 @@ images to it. torchvision's `INaturalist` has no validation set for 2017 to 2019
 training and validation images together), so the annotations are read here.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,7 +67,7 @@ class INaturalist(Layout):
 
     def _read(self, name: str) -> tuple[list[str], list[int]]:
         """Paths of the images and the ids of their species, in the order of the paths."""
-        content = self._json(name)
+        content = self.read_json(name)
         try:
             species = {one["image_id"]: one["category_id"] for one in content["annotations"]}
             pairs = sorted((one["file_name"], species[one["id"]]) for one in content["images"])
@@ -78,15 +77,9 @@ class INaturalist(Layout):
 
     def _names(self, name: str, species: Sequence[int]) -> tuple[str, ...]:
         """The names of species, or their ids where they have no names of their own."""
-        known = {one["id"]: str(one["name"]) for one in self._json(name).get("categories", ())}
+        known = {one["id"]: str(one["name"]) for one in self.read_json(name).get("categories", ())}
         names = tuple(known.get(one, str(one)) for one in species)
         return names if len(set(names)) == len(names) else tuple(str(one) for one in species)
-
-    def _json(self, name: str) -> Any:
-        try:
-            return json.loads(self.read_text(name))
-        except ValueError as error:
-            raise self.broken(f"{name} is not valid JSON: {error}") from None
 
 
 def moved_to_validation(labels: IndexArray) -> IndexArray:

@@ -2,14 +2,16 @@
 
 from unshortcut.data.shapes.colors import COLOR_NAMES
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
-from unshortcut.data.shapes.plan import POSITION_NAMES
-from unshortcut.data.shapes.source import SPLITS, Scene, Shapes
+from unshortcut.data.shapes.plan import POSITION_NAMES, SCENES
+from unshortcut.data.shapes.scenes import Scene
+from unshortcut.data.shapes.source import SPLITS, Shapes
 from unshortcut.data.shapes.textures import TEXTURE_NAMES
 from unshortcut.data.shapes.unseen_textures import UNSEEN_TEXTURE_NAMES
 
 __all__ = [
     "COLOR_NAMES",
     "POSITION_NAMES",
+    "SCENES",
     "SHAPE_NAMES",
     "SPLITS",
     "TEXTURE_NAMES",

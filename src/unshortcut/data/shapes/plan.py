@@ -25,6 +25,9 @@ MARGIN = 0.02
 INDEPENDENT = {"paired": 0, "paired-test": 0, "unseen": KNOWN}
 """Splits whose textures are independent of the shapes: the first of their eight textures."""
 
+SCENES = ("scene", "scene-train", "scene-val", "scene-test")
+"""Splits whose images have several objects."""
+
 Circle = tuple[float, float, float]
 """x, y and radius."""
 
@@ -115,7 +118,7 @@ def sample_plan(seed: int, split: str, index: int, palette: bool) -> ImagePlan:
     background = _sample_background(sampler)
     pen = _sample_pen(sampler) if split == "sketch" else None
     wobble = sampler.uniform(0.0, 0.05) if split == "sketch" else 0.0
-    circles = _sample_circles(sampler) if split == "scene" else [_sample_circle(sampler, *RADIUS)]
+    circles = _sample_circles(sampler) if split in SCENES else [_sample_circle(sampler, *RADIUS)]
     objects: list[DrawnObject] = []
     for circle in circles:
         if objects:
@@ -124,7 +127,7 @@ def sample_plan(seed: int, split: str, index: int, palette: bool) -> ImagePlan:
         if palette and objects:
             colors = objects[0].colors
         points = _sample_outline(sampler, shape, circle, wobble)
-        layout = _sample_texture(sampler, texture, SCENE_PERIOD if split == "scene" else PERIOD)
+        layout = _sample_texture(sampler, texture, SCENE_PERIOD if split in SCENES else PERIOD)
         objects.append(DrawnObject(shape, circle[:2], points, layout, colors))
     style = sampler.integer(2**31) if split == "stylized" else None
     return ImagePlan(tuple(objects), background, pen, rotations, style)

@@ -1,18 +1,19 @@
 """The `shapes` data set: a source whose images are rendered on demand."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unshortcut.arrays import FloatArray, ImageArray, IndexArray
+from unshortcut.arrays import ImageArray, IndexArray
+from unshortcut.data.regions import Regions, presence
 from unshortcut.data.shapes.colors import COLOR_NAMES
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
-from unshortcut.data.shapes.paint import masks, paint
-from unshortcut.data.shapes.plan import POSITION_NAMES, ImagePlan, factors, sample_plan
+from unshortcut.data.shapes.paint import paint
+from unshortcut.data.shapes.plan import POSITION_NAMES, SCENES, ImagePlan, factors, sample_plan
+from unshortcut.data.shapes.scenes import MASK_CLASSES, Scene, draw_scene, scene_regions
 from unshortcut.data.shapes.textures import ALL_TEXTURE_NAMES, TEXTURE_NAMES
 from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.errors import UsageError, unknown
@@ -21,8 +22,12 @@ from unshortcut.randomness import generator
 
 _TESTS = ("test", "conflict", "sketch", "silhouette", "texture", "rotated", "stylized", "corrupted")
 COUNTS = {"train": 6000, "val": 1000} | dict.fromkeys(_TESTS, 2000) | {"scene": 1000}
+COUNTS |= {"scene-train": 4000, "scene-val": 500, "scene-test": 1000}
 COUNTS |= {"paired": 6000, "paired-test": 2000, "unseen": 2000}
 """Default number of images of each split."""
+
+SIZES = dict.fromkeys(("scene-train", "scene-val", "scene-test"), 128)
+"""Default size of the images of splits in which it is not 64 px."""
 
 SPLITS: tuple[str, ...] = tuple(COUNTS)
 
@@ -50,22 +55,6 @@ KEPT_BYTES = 2**28
 """Memory for images that were drawn: all of `train` up to 120 px."""
 
 
-@dataclass(frozen=True)
-class Scene:
-    """An image and all of its objects."""
-
-    image: ImageArray
-    """(h, w, 3)"""
-    boxes: FloatArray
-    """(n, 4): x0, y0, x1, y1 in pixels, the bounding boxes of the masks."""
-    masks: NDArray[np.bool_]
-    """(n, h, w)"""
-    shape_labels: IndexArray
-    """(n,)"""
-    texture_labels: IndexArray
-    """(n,)"""
-
-
 class Shapes(ImageSource):
     """Rendered objects whose shape and texture agree or conflict, or that have only one of them.
 
@@ -74,13 +63,15 @@ class Shapes(ImageSource):
     In `train`, `val`, `test` and `rotated`, class k has shape k and texture k. In `texture`, the
     shape label is the class that the texture belongs to. In `stylized`, object and background have
     the colors and the texture of a random pattern, which is independent of the class. `corrupted`
-    cycles through the corruptions of ImageNet-C and their severities. In `scene`, the labels are
-    those of the first object. In `paired`, `paired-test` and `unseen`, every shape has each of
+    cycles through the corruptions of ImageNet-C and their severities. The scenes have several
+    objects, with boxes, masks and `multilabels` of their shapes; the labels are those of the first
+    object. In `paired`, `paired-test` and `unseen`, every shape has each of
     eight textures equally often, in `unseen` eight that no other split has.
 
     Args:
         split: one of `SPLITS`.
-        size: side of the images in pixels.
+        size: side of the images in pixels; None uses the default of the split, 64 px, or 128 px for
+            the scenes to train and test on.
         count: number of images; None uses the default of the split.
         seed: random seed of the images.
         palette: give the background the object's hues, a deliberate color shortcut; everything
@@ -92,7 +83,7 @@ class Shapes(ImageSource):
         self,
         split: str = "train",
         *,
-        size: int = 64,
+        size: int | None = None,
         count: int | None = None,
         seed: int = 0,
         palette: bool = False,
@@ -104,6 +95,7 @@ class Shapes(ImageSource):
             raise unknown("label of shapes", label, FACTORS)
         if label in ABSENT.get(split, ()):
             raise UsageError(f"the split '{split}' of shapes has no label '{label}'")
+        size = SIZES.get(split, 64) if size is None else size
         if size < SMALLEST:
             raise UsageError(f"the size of shapes must be at least {SMALLEST}, not {size}")
         if count is not None and count < 1:
@@ -121,6 +113,12 @@ class Shapes(ImageSource):
         """(N,): counterclockwise rotation in units of 90 degrees; 0 except in `rotated`."""
         self._drawn: dict[int, ImageArray] = {}
         """Images by index, so that every epoch after the first draws nothing."""
+        self._annotated: dict[int, Regions] = {}
+        if split in SCENES:
+            self.box_classes, self.mask_classes = SHAPE_NAMES, MASK_CLASSES
+            shown = [self._shapes(index) for index in range(self.count)]
+            certain = [np.zeros(len(shapes), dtype=np.bool_) for shapes in shown]
+            self.multilabels = presence(shown, certain, SHAPE_NAMES)
         further = split == "unseen" and label == "texture"
         self.classes = ALL_TEXTURE_NAMES if further else FACTORS[label]
         self.labels = getattr(self, f"{label}_labels")
@@ -146,19 +144,25 @@ class Shapes(ImageSource):
                 self._drawn[index] = pixels
         return ArrayImage(pixels.copy())
 
+    def regions(self, index: int) -> Regions:
+        if self.split not in SCENES:
+            return Regions()
+        found = self._annotated.get(index)
+        if found is None:
+            found = scene_regions(self._plan(index), self.size)
+            if len(self._annotated) * self.size**2 < KEPT_BYTES // 3:
+                self._annotated[index] = found
+        assert found.boxes is not None and found.mask is not None
+        return replace(found, boxes=found.boxes.copy(), mask=found.mask.copy())
+
     def scene(self, index: int) -> Scene:
-        """The image with boxes, masks and labels of its objects; only for the split `scene`."""
-        if self.split != "scene":
-            raise UsageError(f"only the split 'scene' of shapes has boxes, not '{self.split}'")
-        plan = self._plan(index)
-        covered = masks(plan, self.size)
-        return Scene(
-            paint(plan, self.split, self.size),
-            np.stack([_box(mask) for mask in covered]),
-            covered,
-            np.array([item.shape for item in plan.objects], dtype=np.int64),
-            np.array([item.texture.kind for item in plan.objects], dtype=np.int64),
-        )
+        """The image with boxes, masks and labels of its objects; only for the splits of scenes."""
+        if self.split not in SCENES:
+            raise UsageError(
+                f"only {', '.join(SCENES)} of shapes are scenes, whose image has boxes, not "
+                f"'{self.split}'"
+            )
+        return draw_scene(self._plan(index), self.split, self.size)
 
     def identity(self, index: int) -> str:
         shape, _, _ = factors(self.split, self._checked(index))
@@ -170,11 +174,13 @@ class Shapes(ImageSource):
         digest = hashlib.sha256(repr(arguments).encode())
         for index in range(min(8, self.count)):
             digest.update(self.image(index).array.tobytes())
+            mask = self.regions(index).mask
+            digest.update(b"" if mask is None else mask.tobytes())
         return digest.hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
         """For workers, which draw the images that they need themselves."""
-        return {**self.__dict__, "_drawn": {}}
+        return {**self.__dict__, "_drawn": {}, "_annotated": {}}
 
     def _draw(self, index: int) -> ImageArray:
         pixels = paint(self._plan(index), self.split, self.size)
@@ -191,6 +197,9 @@ class Shapes(ImageSource):
     def _plan(self, index: int) -> ImagePlan:
         return sample_plan(self.seed, self.split, self._checked(index), self.palette)
 
+    def _shapes(self, index: int) -> IndexArray:
+        return np.array([item.shape for item in self._plan(index).objects], dtype=np.int64)
+
     @cached_property
     def _color_and_position(self) -> IndexArray:
         """(N, 2): color and position, which require the full plan of each image."""
@@ -205,8 +214,3 @@ def corruption_of(index: int) -> tuple[str, int]:
     """Name and severity of the corruption of an image in the split `corrupted`."""
     names = tuple(CORRUPTIONS)
     return names[index % len(names)], 1 + index // len(names) % LEVELS
-
-
-def _box(mask: NDArray[np.bool_]) -> FloatArray:
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    return np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], dtype=np.float32)

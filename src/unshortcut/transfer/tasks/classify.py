@@ -79,7 +79,7 @@ class Classify(Task):
         assert batch.label is not None
         key = self.training_context.seed, int(self.batches_seen)
         share = mixing_share(self.settings.mixup, *key)
-        features = self.encode(mixed(batch.views["image"], share))  # (N, D)
+        features = self.encoder(mixed(batch.views["image"], share))  # (N, D)
         logits = self.classifier(features)  # (N, C)
         smoothing = self.settings.label_smoothing
         loss = mixed_cross_entropy(logits, batch.label, share, smoothing)
