@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from unshortcut.data.loader import EpochSampler, LoadedBatch, ViewLoader, check_batch
+from unshortcut.data.batches import LoadedBatch
+from unshortcut.data.loader import EpochSampler, ViewLoader, check_batch
 from unshortcut.data.source import ArrayImage, BadImageError, Image, ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.randomness import generator

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from tests.data.test_loader import Numbers
-from unshortcut.data.loader import LoadedBatch, ViewLoader
+from unshortcut.data.batches import LoadedBatch
+from unshortcut.data.loader import ViewLoader
 from unshortcut.data.source import Image
 
 IMAGES, BATCH, EPOCHS = 22, 4, 3

@@ -10,8 +10,8 @@ from lightning.fabric.utilities.apply_func import move_data_to_device
 from torch import Tensor
 from torch.utils.data._utils.pin_memory import pin_memory
 
+from unshortcut.data.batches import LoadedBatch, LoadedSample, collate
 from unshortcut.data.failures import FailureLog
-from unshortcut.data.loader import LoadedBatch, LoadedSample, collate
 
 VIEWS = ("query", "key")
 

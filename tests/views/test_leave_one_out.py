@@ -8,7 +8,8 @@ import pytest
 
 from unshortcut.augmentations.augmentation import Augmentation, Pipeline, make_augmentation
 from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
-from unshortcut.data.loader import KeyedDataset, collate
+from unshortcut.data.batches import collate
+from unshortcut.data.loader import KeyedDataset
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ArrayImage
 from unshortcut.errors import UsageError

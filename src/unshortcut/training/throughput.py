@@ -9,8 +9,9 @@ import numpy as np
 import simplejpeg
 import torch
 
+from unshortcut.data.batches import LoadedBatch, LoadedSample, collate
 from unshortcut.data.decode import EncodedImage
-from unshortcut.data.loader import KeyedDataset, LoadedBatch, LoadedSample, collate
+from unshortcut.data.loader import KeyedDataset
 from unshortcut.data.source import ArrayImage, Image, ImageSource
 from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.method import Method

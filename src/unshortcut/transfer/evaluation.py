@@ -6,8 +6,8 @@ from typing import Any
 import torch
 
 from unshortcut.arrays import ImageArray
+from unshortcut.data.batches import pad_and_stack
 from unshortcut.data.failures import Failure
-from unshortcut.data.loader import pad_and_stack
 from unshortcut.data.source import Annotated, ImageSource
 from unshortcut.inference.preprocessing import Preprocessing, normalize
 from unshortcut.inference.reading import Unreadable, read_batches

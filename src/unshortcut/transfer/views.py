@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.augmentations.resize_shortest import ResizeShortest
-from unshortcut.data.loader import Views
+from unshortcut.data.batches import Views
 from unshortcut.data.source import AnnotatedImage, Image
 from unshortcut.randomness import generator
 from unshortcut.views.evaluation import EvaluationView

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from unshortcut.augmentations.augmentation import Augmentation, Pipeline
+from unshortcut.data.batches import Views
 from unshortcut.data.copies import CopiedImage
-from unshortcut.data.loader import Views
 from unshortcut.data.source import Image
 from unshortcut.errors import UsageError, unknown
 from unshortcut.views.transform import ViewContext, ViewTransforms

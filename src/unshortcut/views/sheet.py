@@ -7,7 +7,7 @@ from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
 from unshortcut.arrays import ImageArray
-from unshortcut.data.loader import MakeViews
+from unshortcut.data.batches import MakeViews
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.errors import RunError
 from unshortcut.randomness import generator
