@@ -13,7 +13,7 @@ from unshortcut.inference.preprocessing import Preprocessing, normalize
 from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.progress import OnProgress
 from unshortcut.transfer.task import Example, Task
-from unshortcut.transfer.views import EvaluationView, WholeImageView
+from unshortcut.transfer.views import EvaluationView, TrainingView, WholeImageView
 
 _BATCH_PIXELS = 64 * 224 * 224
 
@@ -24,14 +24,17 @@ class Evaluation:
     def __init__(
         self,
         source: ImageSource,
-        view: EvaluationView | WholeImageView,
+        view: EvaluationView | WholeImageView | TrainingView,
         preprocessing: Preprocessing,
         *,
+        crops: int = 1,
         workers: int | None = None,
     ) -> None:
         self.source = Annotated(source) if isinstance(view, WholeImageView) else source
         self.view = view
         self.preprocessing = preprocessing
+        self.crops = crops
+        """Views of each image, numbered like epochs, whose predictions the task combines."""
         self.workers = workers
         self.failures: tuple[Failure, ...] = ()
         """Images that could not be read in the last evaluation."""
@@ -45,15 +48,15 @@ class Evaluation:
 
     def predict(self, task: Task, position: int) -> Any:
         """The prediction for one image."""
-        view, example = self.read(position)
-        (prediction,) = self._run(task, [view], [example])
+        views, example = self.read(position)
+        (prediction,) = self._run(task, [views], [example])
         return prediction
 
-    def read(self, position: int) -> tuple[ImageArray, Example]:
-        """One image, resized, and what its data set says of it. Raises `BadImageError`."""
+    def read(self, position: int) -> tuple[list[ImageArray], Example]:
+        """The views of one image, and what its data set says of it. Raises `BadImageError`."""
         source = self.source
         image = source.image(position)
-        view = self.view(image, 0, 0, position)["image"]
+        views = [self.view(image, 0, crop, position)["image"] for crop in range(self.crops)]
         shown = source.multilabels
         example = Example(
             label=-1 if source.labels is None else int(source.labels[position]),
@@ -64,7 +67,7 @@ class Evaluation:
             height=image.height,
             width=image.width,
         )
-        return view, example
+        return views, example
 
     def _predict(
         self, task: Task, on_progress: OnProgress | None
@@ -74,7 +77,7 @@ class Evaluation:
             self.read,
             self.source.identity,
             unreadable,
-            batch_size=max(1, min(256, _BATCH_PIXELS // self.preprocessing.size**2)),
+            batch_size=max(1, min(256, _BATCH_PIXELS // self.preprocessing.size**2) // self.crops),
             workers=self.workers,
             on_progress=on_progress,
         ):
@@ -83,14 +86,18 @@ class Evaluation:
         self.failures = tuple(unreadable.failures.values())
 
     def _run(
-        self, task: Task, views: Sequence[ImageArray], examples: Sequence[Example]
+        self, task: Task, views: Sequence[list[ImageArray]], examples: Sequence[Example]
     ) -> list[Any]:
-        stacked, sizes = pad_and_stack(list(views))
+        stacked, sizes = pad_and_stack([one for of_image in views for one in of_image])
+        shown = [example for example in examples for _ in range(self.crops)]
         batch = torch.from_numpy(stacked).permute(0, 3, 1, 2).to(task.device)
         mode = task.training
         task.eval()
         with torch.no_grad():
             images = normalize(batch, self.preprocessing)
-            predicted = task.predict(images, sizes.to(task.device), examples)
+            predicted = task.predict(images, sizes.to(task.device), shown)
         task.train(mode)
-        return predicted
+        if self.crops == 1:
+            return predicted
+        starts = range(0, len(predicted), self.crops)
+        return [task.combine(predicted[start : start + self.crops]) for start in starts]

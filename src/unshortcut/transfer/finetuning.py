@@ -223,8 +223,10 @@ class _Run:
     def evaluation(self, source: Any) -> Evaluation:
         """How a source is evaluated on."""
         views, ready = self.protocol.views, self.preprocessing
-        dense = self.protocol.task.dense
-        view = evaluation_view(dense, ready.size, ready.crop_share, views.longest)
+        task = self.protocol.task
+        if task.crops > 1:
+            return Evaluation(source, self.training_view(), ready, crops=task.crops)
+        view = evaluation_view(task.dense, ready.size, ready.crop_share, views.longest)
         return Evaluation(source, view, ready)
 
     def fit(self, task: Task, data: TaskData, batch_size: int) -> Validation | None:

@@ -71,6 +71,15 @@ class TaskSettings(ABC):
     def build(self, encoder: Encoder, classes: Sequence[str], training: TrainingContext) -> "Task":
         """The task with an encoder and a head for the classes, from scratch."""
 
+    @property
+    def crops(self) -> int:
+        """Views of an image in evaluation, whose predictions `Task.combine` joins.
+
+        1 is the center crop, or the whole image for a dense task; more are random views as in
+        training.
+        """
+        return 1
+
     def check(self, batch: DeviceBatch) -> None:
         """Raise a `UsageError` before a run starts if the task cannot work with its batches."""
         return
@@ -138,6 +147,10 @@ class Task(Method):
             examples: the images as their data set has them; boxes and masks are predicted in
                 pixels of these full images, whose annotations are not looked at.
         """
+
+    def combine(self, predictions: Sequence[Any]) -> Any:
+        """One prediction from those for several views of an image (`TaskSettings.crops`)."""
+        raise NotImplementedError(f"{type(self).__name__} predicts from a single view")
 
     @abstractmethod
     def score(self) -> Score:
