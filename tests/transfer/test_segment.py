@@ -16,6 +16,8 @@ from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, TrainingContext
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.parts import build
+from unshortcut.transfer.parameters import TrainedParts
+from unshortcut.transfer.schedule import TransferSchedule
 from unshortcut.transfer.task import AnyTask, Example, TaskSettings
 from unshortcut.transfer.tasks.segment import Segment, SegmentationScore, SegmentSettings
 
@@ -127,6 +129,31 @@ def test_a_few_steps_learn_where_images_are_bright() -> None:
     assert {id(parameter) for parameter in task.head.parameters()} < trained
 
 
+def test_a_frozen_encoder_gets_no_gradient_and_keeps_its_statistics() -> None:
+    task = segment().double()
+    task.plan(TrainedParts(encoder="none"), TransferSchedule(steps=2))
+    task.train()
+    before = {key: value.clone() for key, value in task.encoder.state_dict().items()}
+    task.loss(batch(masks((16, 24), (16, 24)))).loss.backward()
+    assert all(parameter.grad is None for parameter in task.encoder.parameters())
+    assert all(parameter.grad is not None for parameter in task.head.parameters())
+    assert all(torch.equal(value, before[key]) for key, value in task.encoder.state_dict().items())
+    assert task.head.training and not task.encoder.training
+
+
+def test_maps_are_taken_as_they_are_used_while_the_head_is_trained_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = segment().double()
+    task.plan(TrainedParts(batch_norm="frozen"), TransferSchedule(steps=2))
+    task.train()
+    monkeypatch.setattr(Segment, "trains_encoder", False)
+    task.loss(batch(masks((16, 24), (16, 24)))).loss.backward()
+    assert all(parameter.grad is None for parameter in task.encoder.parameters())
+    norm = task.encoder.model.get_submodule("bn1")
+    assert task.encoder.training and not norm.training and not norm.num_batches_tracked
+
+
 def test_the_score_is_in_percent_and_ignores_images_without_a_mask() -> None:
     score = SegmentationScore(CLASSES)
     truth = np.array([[0, 0, 1, IGNORED]], np.uint8)
@@ -161,7 +188,7 @@ def test_it_is_found_by_name_and_validated() -> None:
     found = part.build({"name": "segment", "channels": 64, "output_stride": 16})
     assert isinstance(found, SegmentSettings) and isinstance(found, TaskSettings)
     assert (found.channels, found.output_stride) == (64, 16)
-    for wrong in ({"output_stride": 4}, {"head": "unet"}, {"dropout": 1}, {"aux_weight": -1}):
+    for wrong in ({"output_stride": 5}, {"head": "unet"}, {"dropout": 1}, {"aux_weight": -1}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             build(SegmentSettings, wrong, "task 'segment'")
     with pytest.raises(UsageError, match="'channels' is for the head 'fcn'"):

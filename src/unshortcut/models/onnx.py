@@ -122,14 +122,14 @@ def export_onnx(
         metadata = {PREPROCESSING: preprocessing.model_dump_json()}
         if classes is not None:
             metadata[CLASSES] = json.dumps(list(classes), ensure_ascii=False)
-        _add_metadata(aside, metadata)
+        add_metadata(aside, metadata)
         with torch.no_grad():
             expected = model(images)
         written = OnnxModel(aside)
         pairs = [(written(images), expected)]
         if classes is not None:
             pairs = list(zip(written.both(images), expected, strict=True))
-        difference = max(_difference(found, true) for found, true in pairs)
+        difference = max(check_difference(found, true) for found, true in pairs)
         aside.replace(path)
     except ImportError:
         raise UsageError(f"export to ONNX needs onnx and onnxscript; {INSTALL}") from None
@@ -138,14 +138,16 @@ def export_onnx(
     return difference
 
 
-def _difference(found: Tensor, expected: Tensor) -> float:
+def check_difference(found: Tensor, expected: Tensor) -> float:
+    """The largest difference of an ONNX model's output; `RunError` if it is too large."""
     difference = float((found - expected).abs().max())
     if difference > 1e-3 * max(1.0, float(expected.abs().max())):
         raise RunError(f"the ONNX model differs from the original by {difference:.2g}")
     return difference
 
 
-def _add_metadata(path: Path, metadata: dict[str, str]) -> None:
+def add_metadata(path: Path, metadata: dict[str, str]) -> None:
+    """Write metadata into an ONNX file."""
     import onnx
 
     model = onnx.load(path)

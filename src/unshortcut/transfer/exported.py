@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors.torch import save
-from torch import Tensor, nn
+from torch import nn
 from torchvision.models.detection import FasterRCNN
 
 from unshortcut.errors import UsageError
 from unshortcut.files import write_bytes, write_json
-from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
+from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.card import card_path, read_weights
 from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.parts import usage_error
@@ -31,40 +31,30 @@ class NetworkCard(BaseModel):
     task: AnyTask
     encoder: EncoderSettings
     classes: list[str]
-    size: int | None = None
-    """Side of the images that it was trained on, in pixels."""
-    mean: tuple[float, ...] = IMAGENET_MEAN
-    std: tuple[float, ...] = IMAGENET_STD
+    preprocessing: Preprocessing
+    """Shorter side of the images in pixels, and their normalization; nothing is cropped."""
     recipe: dict[str, Any] | None = None
     versions: dict[str, str] = {}
     commit: str | None = None
 
 
 def save_network(module: nn.Module, card: NetworkCard, path: Path) -> None:
-    """Write the weights of a network and its card.
-
-    A tensor that has several names, such as the last stage of an encoder that is also the head of a
-    detector, is written once.
-    """
-    tensors = {
-        name: tensor.detach().cpu().contiguous() for name, tensor in _distinct(module).items()
-    }
+    """Write the weights of a network and its card."""
+    state = module.state_dict()
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     write_bytes(path, save(tensors))
+    # Options that only changed the initial weights are not needed to use trained ones.
+    card = card.model_copy(update={"encoder": card.encoder.trained()})
     write_json(card_path(path), card.model_dump(mode="json"))
 
 
 def load_network_weights(module: nn.Module, path: Path) -> None:
     """Load what `save_network` wrote into a network of the same architecture."""
-    tensors = read_weights(path)
-    wanted = {name: tensor.shape for name, tensor in _distinct(module).items()}
-    if {name: tensor.shape for name, tensor in tensors.items()} != wanted:
-        differing = sorted(
-            name
-            for name in wanted.keys() | tensors.keys()
-            if name not in tensors or wanted.get(name) != tensors[name].shape
-        )
-        raise UsageError(f"'{path.name}' does not fit its card: '{differing[0]}' differs")
-    module.load_state_dict(tensors, strict=False)  # other names of the same tensors are left out
+    try:
+        module.load_state_dict(read_weights(path))
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise UsageError(f"'{path.name}' does not fit its card: {reason}") from None
 
 
 def read_network_card(path: Path) -> NetworkCard:
@@ -106,17 +96,13 @@ def load_detector(where: str | Path) -> FasterRCNN:
         raise UsageError(f"'{path}' is no detector, its task is '{card.task.name}'")
     with torch.random.fork_rng(devices=[]):
         detector = build_detector(
-            Encoder(card.encoder), len(card.classes), card.task, card.size, card.mean, card.std
+            Encoder(card.encoder),
+            len(card.classes),
+            card.task,
+            card.preprocessing.size,
+            card.preprocessing.mean,
+            card.preprocessing.std,
         )
     load_network_weights(detector, path)
     detector.classes = ("background", *card.classes)
     return detector.eval()
-
-
-def _distinct(module: nn.Module) -> dict[str, Tensor]:
-    """The tensors of a state dict, each under the first of its names."""
-    first: dict[int, str] = {}
-    state = module.state_dict(keep_vars=True)
-    for name, tensor in state.items():
-        first.setdefault(id(tensor), name)
-    return {name: state[name] for name in first.values()}

@@ -16,7 +16,9 @@ from unshortcut.errors import UsageError
 from unshortcut.fields import PositiveInt, PositiveNumber, Probability
 from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.models.encoder import Encoder
+from unshortcut.models.module_encoder import ModuleEncoder
 from unshortcut.parts import settings
+from unshortcut.transfer.networks.aliases import name_once
 from unshortcut.transfer.networks.c4 import C4Head, C4Trunk, is_resnet
 from unshortcut.transfer.networks.pyramid import pyramid
 
@@ -24,7 +26,7 @@ RATIOS = (0.5, 1.0, 2.0)
 """Height divided by width of the anchors."""
 USUAL_SIZE, USUAL_ANCHORS = 800, (32.0, 64.0, 128.0, 256.0, 512.0)
 """The shorter side of images in torchvision and Detectron2, and the anchors made for it."""
-_LONGER = 1333 / USUAL_SIZE
+_LONGER = 5 / 3
 
 
 @settings
@@ -74,6 +76,11 @@ def build_detector(
         encoder: a ResNet, another CNN with stages, or a plain ViT of timm.
         num_classes: without the background.
     """
+    if isinstance(encoder, ModuleEncoder):
+        raise UsageError(
+            "detection needs an encoder of timm, whose stages are known; this model is another "
+            "module of PyTorch"
+        )
     size = USUAL_SIZE if size is None else size
     anchors = chosen.anchors or scaled_anchors(size)
     kind = chosen.network
@@ -97,6 +104,7 @@ def build_detector(
         **parts,
     )
     _fix_scales(detector)
+    name_once(detector)
     return detector
 
 

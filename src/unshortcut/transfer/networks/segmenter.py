@@ -26,7 +26,7 @@ class SegmenterSettings:
     dropout: Annotated[Number, Field(ge=0, lt=1)] = 0.1
     aux_weight: NonNegativeNumber = 0.4
     """Weight of the loss of a second head on earlier maps (`layer3` of a ResNet); 0 omits it."""
-    output_stride: Literal[8, 16, 32] | None = None
+    output_stride: Literal[4, 8, 16, 32] | None = None
     """Pixels per cell of the encoder's last map: of a ResNet, which is dilated, 8 unless stated; of
     another encoder its own, so that no other can be stated."""
 

@@ -1,8 +1,9 @@
 """`--task detect`: object detection by Faster R-CNN (Ren et al. 2015)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -11,8 +12,10 @@ from torchvision.models.detection import FasterRCNN
 from torchvision.models.detection.image_list import ImageList
 from torchvision.models.detection.transform import resize_boxes
 
+from unshortcut.arrays import FloatArray
 from unshortcut.data.regions import Regions
 from unshortcut.data.source import ImageSource
+from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
@@ -22,8 +25,14 @@ from unshortcut.transfer.metrics.average_precision import (
     coco_precision,
     voc_precision,
 )
+from unshortcut.transfer.networks.aliases import name_once
 from unshortcut.transfer.networks.detector import DetectorSettings, build_detector, from_scratch
-from unshortcut.transfer.task import Example, Score, Task, TaskSettings, required_classes
+from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
+
+_REGIONS = 2000
+"""Most regions whose features are in memory at a time in evaluation."""
+_DRAWN = 0.5
+"""Detections with a lower score are not drawn."""
 
 
 @settings
@@ -33,6 +42,7 @@ class DetectSettings(DetectorSettings, TaskSettings):
     name: ClassVar[str] = "detect"
     metric: ClassVar[str] = "ap50"
     dense: ClassVar[bool] = True
+    weights: ClassVar[str] = DETECTOR_FILE
 
     def classes(self, source: ImageSource) -> tuple[str, ...]:
         return required_classes(source.box_classes, self.name, "annotated boxes")
@@ -63,6 +73,7 @@ class Detect(Task):
         self.detector: FasterRCNN = build_detector(
             encoder, len(classes), chosen, training.size, training.mean, training.std
         )
+        name_once(self)
 
     @property
     def head(self) -> nn.Module:
@@ -73,9 +84,11 @@ class Detect(Task):
             raise ValueError("a batch without regions cannot train a detector")
         images = self._padded(batch.views["image"], batch.sizes)
         targets = [_target(one, images.tensors.device) for one in batch.regions]
-        features = self.detector.backbone(images.tensors)
-        proposals, losses = self.detector.rpn(images, features, targets)
-        _, of_regions = self.detector.roi_heads(features, proposals, images.image_sizes, targets)
+        with self._encoder_as_planned():
+            features = self.detector.backbone(images.tensors)
+            proposals, losses = self.detector.rpn(images, features, targets)
+            sizes = images.image_sizes
+            _, of_regions = self.detector.roi_heads(features, proposals, sizes, targets)
         losses = {**losses, **of_regions}
         metrics = {name: value.detach() for name, value in losses.items()}
         return StepOutput(torch.stack(list(losses.values())).sum(), None, metrics)
@@ -84,47 +97,67 @@ class Detect(Task):
     def predict(
         self, images: Tensor, sizes: Tensor, examples: Sequence[Example]
     ) -> list[Detections]:
-        padded = self._padded(images, sizes)
-        features = self.detector.backbone(padded.tensors)
-        proposals, _ = self.detector.rpn(padded, features)
-        found, _ = self.detector.roi_heads(features, proposals, padded.image_sizes)
-        return [
-            _detections(one, size, (example.height, example.width))
-            for one, size, example in zip(found, padded.image_sizes, examples, strict=True)
-        ]
+        step = max(1, _REGIONS // self.chosen.proposals)
+        found: list[Detections] = []
+        for at in range(0, len(images), step):
+            padded = self._padded(images[at : at + step], sizes[at : at + step])
+            features = self.detector.backbone(padded.tensors)
+            proposals, _ = self.detector.rpn(padded, features)
+            boxes, _ = self.detector.roi_heads(features, proposals, padded.image_sizes)
+            full = [(one.height, one.width) for one in examples[at : at + step]]
+            found += map(_detections, boxes, padded.image_sizes, full)
+        return found
 
     def score(self) -> "DetectionScore":
         return DetectionScore(len(self.classes))
 
-    def export(self, folder: Path, about: Mapping[str, Any]) -> None:
-        training = self.training_context
+    def drawn(self, prediction: Detections) -> tuple[Regions, FloatArray]:
+        shown = prediction.scores >= _DRAWN
+        boxes = Regions.of_boxes(prediction.boxes[shown], prediction.labels[shown])
+        return boxes, prediction.scores[shown]
+
+    def save(self, weights: Path, about: About) -> None:
         card = NetworkCard(
             task=self.chosen,
-            encoder=self.encoder.settings.trained(),
-            classes=list(self.classes),
-            size=training.size,
-            mean=training.mean,
-            std=training.std,
-            **about,
+            encoder=self.encoder.settings,
+            classes=list(about.classes),
+            preprocessing=about.preprocessing,
+            **about.origin,
         )
-        save_network(self.detector, card, folder / DETECTOR_FILE)
+        save_network(self.detector, card, weights)
+
+    @contextmanager
+    def _encoder_as_planned(self) -> Iterator[None]:
+        """Give the encoder a gradient only in steps that train it."""
+        if self.trains_encoder or not self.training:
+            yield
+            return
+        paused = [one for one in self.encoder.parameters() if one.requires_grad]
+        self.encoder.eval().requires_grad_(False)
+        try:
+            yield
+        finally:
+            self.train()  # what is kept in eval mode stays in it
+            for parameter in paused:
+                parameter.requires_grad_(True)
 
     def _padded(self, images: Tensor, sizes: Tensor | None) -> ImageList:
         """Images (N, 3, H, W) with zeros up to a size that the strides of the network divide.
 
         As in torchvision, the padding is zero in normalized images, that is of the mean color.
         """
-        height, width = images.shape[-2:]
-        each = [(height, width)] * len(images) if sizes is None else sizes.tolist()
-        each = [(int(own_height), int(own_width)) for own_height, own_width in each]
+        if sizes is None:
+            each = [(images.shape[2], images.shape[3])] * len(images)
+        else:
+            each = [(int(height), int(width)) for height, width in sizes.tolist()]
         multiple = self.detector.transform.size_divisible
-        full = (-(-height // multiple) * multiple, -(-width // multiple) * multiple)
-        if all(size == full for size in each):
+        full = tuple(-(-max(sides) // multiple) * multiple for sides in zip(*each, strict=True))
+        if images.shape[2:] == full and all(size == full for size in each):
             return ImageList(images, each)
         padded = images.new_zeros(*images.shape[:2], *full)
         padded = padded.contiguous(memory_format=self.encoder.memory_format)
-        for row, (own_height, own_width) in enumerate(each):
-            padded[row, :, :own_height, :own_width] = images[row, :, :own_height, :own_width]
+        for row, (height, width) in enumerate(each):
+            padded[row, :, :height, :width] = images[row, :, :height, :width]
         return ImageList(padded, each)
 
 
@@ -141,17 +174,15 @@ class DetectionScore(Score):
         self.annotations.extend(example.regions for example in examples)
 
     def result(self) -> dict[str, float]:
-        """COCO's `ap`, `ap50` and `ap75`; VOC's at an IoU of .5, by area and by 11 points.
-
-        NaN if no object counts.
-        """
+        """COCO's `ap`, `ap50` and `ap75`; VOC's at an IoU of .5, by area and by 11 points."""
         coco = coco_precision(self.detections, self.annotations)
         voc = voc_precision(self.detections, self.annotations, self.num_classes)
         counted = ~np.isnan(voc.area)
-        both = {"voc_ap50": voc.area, "voc_ap50_11pt": voc.eleven_points}
+        if not counted.any():
+            raise UsageError("none of the images to evaluate on has an annotated object")
         means = {
-            key: float(values[counted].mean()) if counted.any() else float("nan")
-            for key, values in both.items()
+            "voc_ap50": float(voc.area[counted].mean()),
+            "voc_ap50_11pt": float(voc.eleven_points[counted].mean()),
         }
         return {key: 100 * value for key, value in {**coco, **means}.items()}
 
@@ -162,8 +193,7 @@ def _target(regions: Regions, device: torch.device) -> dict[str, Tensor]:
     if kept.boxes is None or kept.box_labels is None:
         raise ValueError("an image without annotated boxes cannot train a detector")
     # The logarithm of a box without area, which a crop may leave, is infinite.
-    sides = kept.boxes[:, 2:] - kept.boxes[:, :2]
-    solid = (sides > 0).all(axis=1)
+    solid = (kept.boxes[:, 2:] > kept.boxes[:, :2]).all(axis=1)
     return {
         "boxes": torch.from_numpy(kept.boxes[solid]).to(device),
         "labels": torch.from_numpy(kept.box_labels[solid] + 1).to(device),
