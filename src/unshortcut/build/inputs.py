@@ -1,14 +1,18 @@
 """The images of the data set to copy: a tree of single images, or shards."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from unshortcut.arrays import ImageArray
+from unshortcut.data.annotated_layout import AnnotatedLayout
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.folder import FolderSource, image_paths, open_folder
+from unshortcut.data.layout import recognized
 from unshortcut.data.named import NAMES, named_splits
 from unshortcut.data.naming import Data
 from unshortcut.data.open import DataSpec, open_data, prefixed, splits
@@ -112,6 +116,9 @@ def open_inputs(data: Data) -> Tree | Shards:
     if is_shard_pattern(spec.where):
         return _shards(name, expand(str(path)), spec)
     if path.is_dir():
+        layout = recognized(path)
+        if isinstance(layout, AnnotatedLayout):  # its masks are no images to copy
+            return Tree(name, *_parts(DataSpec(f"{layout.name}:{path}", spec.split)))
         return Tree(name, _folder(path, spec.split))
     if path.is_file() and is_tar(path):
         if holds_samples(path):
@@ -127,11 +134,27 @@ def _named(spec: DataSpec) -> list[ImageSource]:
 
 
 def _parts(spec: DataSpec) -> list[ImageSource]:
-    """Every split of a spec with a prefix, unless it names one."""
+    """Every split of a spec with a prefix, unless it names one; images of two splits come once."""
     prefix, rest = prefixed(spec.where)
     where = f"{prefix}:{Path(rest).expanduser().absolute()}"
     every: Sequence[str | None] = [spec.split] if spec.split else splits(where) or [None]
-    return [open_data(where, split=split) for split in every]
+    return list(_once(open_data(where, split=split) for split in every))
+
+
+def _once(sources: Iterable[ImageSource]) -> Iterator[ImageSource]:
+    """Sources without the files that an earlier one has."""
+    seen: set[str] = set()
+    for source in sources:
+        if not isinstance(source, FolderSource):
+            yield source
+            continue
+        names = [source.names[index] for index in range(len(source))]
+        new = np.array([row for row, name in enumerate(names) if name not in seen], dtype=np.int64)
+        seen.update(names)
+        if len(new) == len(names):
+            yield source
+        elif len(new):
+            yield source.take(new)
 
 
 def _folder(path: Path, split: str | None) -> FolderSource:

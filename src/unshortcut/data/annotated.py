@@ -50,14 +50,12 @@ class AnnotatedSource(FolderSource):
         found = self.boxes.regions(index, self._size)
         return Regions(found.boxes, found.box_labels, found.ignored, mask)
 
-    def take(
-        self, indices: IndexArray, classes: Classes = None, labels: Labels = None
-    ) -> "AnnotatedSource":
+    def take(self, indices: IndexArray) -> "AnnotatedSource":
         return AnnotatedSource(
             self.root,
             [self.names[int(index)] for index in indices],
-            classes=classes,
-            labels=labels,
+            classes=self.classes,
+            labels=None if self.labels is None else self.labels[indices],
             boxes=None if self.boxes is None else self.boxes.take(indices),
             box_classes=self.box_classes,
             masks=None if self.masks is None else self.masks.take(indices),

@@ -24,11 +24,11 @@ class FolderSource(EncodedSource):
     def read(self, index: int, limit: int | None = None) -> bytes:
         return read_file(self.root / self.names[index], limit)
 
-    def take(
-        self, indices: IndexArray, classes: Classes = None, labels: Labels = None
-    ) -> "FolderSource":
-        """Some of the files, in the given order, with labels of their own."""
-        return FolderSource(self.root, [self.names[int(i)] for i in indices], classes, labels)
+    def take(self, indices: IndexArray) -> "FolderSource":
+        """Some of the files, in the given order."""
+        names = [self.names[int(index)] for index in indices]
+        labels = None if self.labels is None else self.labels[indices]
+        return FolderSource(self.root, names, self.classes, labels)
 
     def fingerprint(self) -> str:
         """Over labels, paths, sizes and modification times: no file is opened."""

@@ -11,9 +11,6 @@ from unshortcut.data.folder import image_paths
 from unshortcut.data.masks import EXTENSIONS, MaskFiles
 from unshortcut.data.tree import extension
 
-SEGMENTATION = "-segmentation"
-"""What the name of a split ends with that contains only the images with a mask."""
-
 
 @dataclass(frozen=True)
 class MaskFolder:
@@ -34,9 +31,7 @@ def with_masks(source: AnnotatedSource, masks: MaskFolder, image_root: str) -> A
     prefix = f"{image_root}/" if image_root else ""
     stems = [without_extension(source.names[i]).removeprefix(prefix) for i in range(len(source))]
     rows = np.array([row for row, stem in enumerate(stems) if stem in files], dtype=np.int64)
-    found = source.take(
-        rows, source.classes, None if source.labels is None else source.labels[rows]
-    )
+    found = source.take(rows)
     found.masks = MaskFiles(masks.root, [files[stems[row]] for row in rows], masks.ids.numbers)
     found.mask_classes = masks.ids.classes
     return found

@@ -39,5 +39,7 @@ def with_classes(source: ImageSource, chosen: Sequence[str], where: str) -> Imag
     index = {name: number for number, name in enumerate(classes)}
     found = Relabeled(source, classes, [index.get(name, -1) for name in source.classes])
     if isinstance(source, FolderSource):  # so that only the files of these classes count
-        return source.take(found.indices, found.classes, found.labels)
+        files = source.take(found.indices)
+        files.classes, files.labels = found.classes, found.labels
+        return files
     return found

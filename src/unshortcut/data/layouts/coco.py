@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unshortcut.data.annotated import AnnotatedSource, size_if_readable
+from unshortcut.data.annotated_layout import SEGMENTATION, AnnotatedLayout
 from unshortcut.data.boxes import BoxReader, Size
 from unshortcut.data.class_ids import ClassIds, read_class_ids
-from unshortcut.data.layout import Layout
-from unshortcut.data.mask_folder import SEGMENTATION, MaskFolder, with_masks
+from unshortcut.data.mask_folder import MaskFolder
 from unshortcut.data.split_folders import EVERYTHING, by_split
 
 _STUFF_IDS = 182
@@ -16,7 +16,7 @@ _STUFF_IDS = 182
 _NAMES = ("classes-masks.yaml", "classes-masks.txt", "labels.txt")
 
 
-class COCO(Layout):
+class COCO(AnnotatedLayout):
     """`annotations/instances_train2017.json`, …, with the images in `train2017/`, in
     `images/train2017/` or in `images/`; or one JSON file beside the images, or in each of `train/`,
     `valid/`, ….
@@ -37,20 +37,12 @@ class COCO(Layout):
         return (*files, *(split + SEGMENTATION for split in masked))
 
     def images(self, split: str) -> AnnotatedSource:
-        part = split.removesuffix(SEGMENTATION)
-        path = self._files()[part]
+        path = self._files()[split.removesuffix(SEGMENTATION)]
         content = self.read_json(path, _without_polygons)
         folder = self._image_folder(path)
         source = self._read(content, path, folder)
         masks = self._masks(path, content)
-        if masks is None:
-            return source
-        masked = with_masks(source, masks, folder)
-        if split == part:
-            return masked if len(masked) == len(source) else source
-        if not len(masked):
-            raise self.broken(f"no image has a mask of its name in {masks.root}")
-        return masked
+        return self.with_masks(source, split, masks, folder)
 
     def _files(self) -> dict[str, str]:
         """The JSON files by split, as paths below the folder."""

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from unshortcut.data import tree
 from unshortcut.data.annotated import AnnotatedSource, size_if_readable
+from unshortcut.data.annotated_layout import AnnotatedLayout
 from unshortcut.data.boxes import BoxReader, BoxTable
 from unshortcut.data.class_ids import read_class_ids
 from unshortcut.data.failures import Failure
-from unshortcut.data.layout import Layout
 from unshortcut.data.regions import MultiLabels
 from unshortcut.data.split_folders import EVERYTHING
 from unshortcut.data.tables import header, read_columns
@@ -21,7 +21,7 @@ _BOX_COLUMNS = ("image", "class", "x0", "y0", "x1", "y1")
 _SHOWN = {"1": 1, "0": 0, "-1": -1, "": -1}
 
 
-class CSVFiles(Layout):
+class CSVFiles(AnnotatedLayout):
     """`labels.csv`, `boxes.csv` or both, with paths of images below the folder or its `images/`.
 
     `labels.csv` has the columns `image` and `labels` (names with `;` or `|` between them, or

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from unshortcut.data.annotated import AnnotatedSource
+from unshortcut.data.annotated_layout import AnnotatedLayout
 from unshortcut.data.class_ids import ClassIds, read_class_ids
 from unshortcut.data.failures import Failure
 from unshortcut.data.folder import image_paths
-from unshortcut.data.layout import Layout
 from unshortcut.data.mask_folder import MaskFolder, with_masks
 from unshortcut.data.masks import count_ids, read_ids
 from unshortcut.data.regions import IGNORED
@@ -21,7 +21,7 @@ _NAMES = ("classes.yaml", "classes.txt")
 _THREADS = 8
 
 
-class Masks(Layout):
+class Masks(AnnotatedLayout):
     """`images/NAME.jpg` and `masks/NAME.png`, or `images/train/…` and `masks/train/…`.
 
     A mask has a class id in each pixel, as a gray value or an index of its palette. `classes.yaml`

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from unshortcut.data.annotated import AnnotatedSource
+from unshortcut.data.annotated_layout import AnnotatedLayout
 from unshortcut.data.boxes import BoxReader
 from unshortcut.data.folder import image_paths
-from unshortcut.data.layout import Layout
 from unshortcut.data.mask_folder import without_extension
 from unshortcut.data.regions import MultiLabels
 from unshortcut.data.split_folders import by_split
@@ -23,7 +23,7 @@ _CLASSES = "*class-descriptions*.csv"
 _COLUMNS = ("ImageID", "LabelName", "XMin", "YMin", "XMax", "YMax", "IsGroupOf")
 
 
-class OpenImages(Layout):
+class OpenImages(AnnotatedLayout):
     """`train/`, `validation/`, `test/` (or in `images/`), with the CSV files as they are published
     beside them or in `annotations/`: `…-annotations-bbox.csv`, `…class-descriptions-boxable.csv`
     and, if there are, `…-annotations-human-imagelabels-boxable.csv`.

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from unshortcut.data.annotated import AnnotatedSource, size_if_readable
+from unshortcut.data.annotated_layout import AnnotatedLayout
 from unshortcut.data.boxes import BoxReader
 from unshortcut.data.folder import image_paths, open_folder
-from unshortcut.data.layout import Layout
 from unshortcut.data.masks import MaskFiles
 from unshortcut.data.regions import IGNORED
 from unshortcut.data.tables import read_columns
@@ -21,7 +21,7 @@ _TRIMAP = {1: 1, 2: 0, 3: IGNORED}
 """Ids of the masks: animal, background and the border between them."""
 
 
-class OxfordPets(Layout):
+class OxfordPets(AnnotatedLayout):
     """`train/BREED/NAME.jpg`, `val/BREED/NAME.jpg`, `masks/NAME.png`, and `heads.csv` with the
     columns `image`, `species`, `x0`, `y0`, `x1`, `y1`.
 
@@ -59,12 +59,12 @@ class OxfordPets(Layout):
         source = AnnotatedSource(
             self.root,
             names,
+            classes=folder.classes,
+            labels=folder.labels,
             boxes=reader.table(len(names), f"{self.root / 'heads.csv'}"),
             box_classes=SPECIES,
             masks=MaskFiles(self.root, [f"masks/{Path(name).stem}.png" for name in names], _TRIMAP),
             mask_classes=MASK_CLASSES,
             left_out=reader.left_out,
         )
-        kept = np.array(sorted(boxed), dtype=np.int64)
-        labels = None if folder.labels is None else folder.labels[kept]
-        return source.take(kept, folder.classes, labels)
+        return source.take(np.array(sorted(boxed), dtype=np.int64))

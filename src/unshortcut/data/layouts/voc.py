@@ -9,10 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from unshortcut.data.annotated import AnnotatedSource, size_if_readable
+from unshortcut.data.annotated_layout import SEGMENTATION, AnnotatedLayout
 from unshortcut.data.boxes import BoxReader, Size
 from unshortcut.data.class_ids import ClassIds, read_class_ids
-from unshortcut.data.layout import Layout
-from unshortcut.data.mask_folder import SEGMENTATION
 from unshortcut.data.masks import MaskFiles
 from unshortcut.data.regions import MultiLabels
 
@@ -33,7 +32,7 @@ class _Listed(NamedTuple):
     id: str
 
 
-class VOC(Layout):
+class VOC(AnnotatedLayout):
     """`VOC2007/`, `VOC2012/`, each with `JPEGImages/`, `Annotations/` and `ImageSets/`.
 
     The splits are the lists in `ImageSets/Main`: `train`, `val`, `trainval`, `test`, of all years

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from unshortcut.data.annotated import AnnotatedSource
+from unshortcut.data.annotated_layout import SEGMENTATION, AnnotatedLayout
 from unshortcut.data.boxes import BoxReader
 from unshortcut.data.class_ids import ClassIds, read_class_ids
 from unshortcut.data.folder import image_paths
-from unshortcut.data.layout import Layout
-from unshortcut.data.mask_folder import SEGMENTATION, MaskFolder, with_masks, without_extension
+from unshortcut.data.mask_folder import MaskFolder, without_extension
 from unshortcut.data.split_folders import split_folders
 
 _BOX_NAMES = ("data.yaml", "dataset.yaml", "classes-boxes.yaml", "classes.yaml", "classes.txt")
@@ -23,7 +23,7 @@ class _Place(NamedTuple):
     masks: str
 
 
-class YOLO(Layout):
+class YOLO(AnnotatedLayout):
     """`images/train/`, `labels/train/`, …, or `train/images/`, `train/labels/`, …, and the names of
     the classes in `data.yaml`, another YAML file with `names`, or `classes.txt`.
 
@@ -47,18 +47,8 @@ class YOLO(Layout):
         return (*places, *(split + SEGMENTATION for split in masked))
 
     def images(self, split: str) -> AnnotatedSource:
-        part = split.removesuffix(SEGMENTATION)
-        place = self._places()[part]
-        source = self._read(place)
-        masks = self._masks(place)
-        if masks is None:
-            return source
-        masked = with_masks(source, masks, place.images)
-        if split == part:
-            return masked if len(masked) == len(source) else source
-        if not len(masked):
-            raise self.broken(f"no image has a mask of its name in {masks.root}")
-        return masked
+        place = self._places()[split.removesuffix(SEGMENTATION)]
+        return self.with_masks(self._read(place), split, self._masks(place), place.images)
 
     def _places(self) -> dict[str, _Place]:
         if (self.root / "images").is_dir():

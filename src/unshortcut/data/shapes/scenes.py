@@ -55,8 +55,8 @@ def scene_regions(plan: ImagePlan, size: int) -> Regions:
 def _visible(plan: ImagePlan, size: int) -> tuple[list[DrawnObject], NDArray[np.bool_]]:
     """The objects with a pixel of their own, and their masks; at 16 px a few have none."""
     covered = masks(plan, size)
-    seen = covered.any(axis=(1, 2))
-    return [item for item, one in zip(plan.objects, seen, strict=True) if one], covered[seen]
+    seen = np.flatnonzero(covered.reshape(len(covered), -1).any(axis=1))
+    return [plan.objects[one] for one in seen], covered[seen]
 
 
 def _boxes(covered: NDArray[np.bool_]) -> FloatArray:

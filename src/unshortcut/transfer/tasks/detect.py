@@ -1,7 +1,6 @@
 """`--task detect`: object detection by Faster R-CNN (Ren et al. 2015)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -84,11 +83,9 @@ class Detect(Task):
             raise ValueError("a batch without regions cannot train a detector")
         images = self._padded(batch.views["image"], batch.sizes)
         targets = [_target(one, images.tensors.device) for one in batch.regions]
-        with self._encoder_as_planned():
-            features = self.detector.backbone(images.tensors)
-            proposals, losses = self.detector.rpn(images, features, targets)
-            sizes = images.image_sizes
-            _, of_regions = self.detector.roi_heads(features, proposals, sizes, targets)
+        features = self.detector.backbone(images.tensors)
+        proposals, losses = self.detector.rpn(images, features, targets)
+        _, of_regions = self.detector.roi_heads(features, proposals, images.image_sizes, targets)
         losses = {**losses, **of_regions}
         metrics = {name: value.detach() for name, value in losses.items()}
         return StepOutput(torch.stack(list(losses.values())).sum(), None, metrics)
@@ -125,21 +122,6 @@ class Detect(Task):
             **about.origin,
         )
         save_network(self.detector, card, weights)
-
-    @contextmanager
-    def _encoder_as_planned(self) -> Iterator[None]:
-        """Give the encoder a gradient only in steps that train it."""
-        if self.trains_encoder or not self.training:
-            yield
-            return
-        paused = [one for one in self.encoder.parameters() if one.requires_grad]
-        self.encoder.eval().requires_grad_(False)
-        try:
-            yield
-        finally:
-            self.train()  # what is kept in eval mode stays in it
-            for parameter in paused:
-                parameter.requires_grad_(True)
 
     def _padded(self, images: Tensor, sizes: Tensor | None) -> ImageList:
         """Images (N, 3, H, W) with zeros up to a size that the strides of the network divide.

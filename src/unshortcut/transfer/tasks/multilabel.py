@@ -77,7 +77,7 @@ class Multilabel(Task):
 
     def loss(self, batch: Batch) -> StepOutput:
         assert batch.multilabel is not None
-        features = self.encode(batch.views["image"])  # (N, D)
+        features = self.encoder(batch.views["image"])  # (N, D)
         logits = self.classifier(features)  # (N, C)
         loss = multilabel_loss(logits, batch.multilabel)
         if self.settings.class_reduction == "mean":

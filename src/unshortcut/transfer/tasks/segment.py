@@ -118,17 +118,9 @@ class Segment(Task):
         save_segmenter(self.network, card, weights)
 
     def _logits(self, images: Tensor) -> dict[str, Tensor]:
-        """(N, classes, H, W) each, with a gradient of the encoder only if it is trained."""
+        """(N, classes, H, W) each."""
         images = images.contiguous(memory_format=self.encoder.memory_format)
-        maps = backbone(self.encoder.model)
-        if self.trains_encoder:
-            found = maps(images)
-        else:
-            mode = self.training
-            self.encoder.eval()  # a head alone is trained on maps as they are used
-            with torch.no_grad():
-                found = maps(images)
-            self.train(mode)
+        found = backbone(self.encoder.model)(images)
         logits: dict[str, Tensor] = self.heads(found, images.shape[2:])
         return logits
 
