@@ -1,6 +1,6 @@
 """Scales the image at random and crops a box of fixed size, for segmentation."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
@@ -46,13 +46,15 @@ class RandomScaleCrop(Augmentation):
     """Size of the result in pixels: the side of a square, or height and width."""
     ratio: Annotated[Pair, in_order(_TINY)] = (0.5, 2.0)
     """Range of the factor, sampled uniformly."""
-    base: PositiveInt | None = None
-    """Length of the shorter side that a factor of 1 stands for; None for that of the image."""
+    base: PositiveInt | Literal["size"] | None = None
+    """Length of the shorter side that a factor of 1 stands for; `size` for the shorter side of the
+    result, None for that of the image."""
 
     def sample(self, rng: Rng, height: int, width: int) -> ScaledCrop:
         factor = rng.uniform(*self.ratio)
         if self.base is not None:
-            factor *= self.base / min(height, width)
+            base = min(ends(self.size)) if self.base == "size" else self.base
+            factor *= base / min(height, width)
         top, crop_height, seen_height = _span(rng, height, factor, ends(self.size)[0])
         left, crop_width, seen_width = _span(rng, width, factor, ends(self.size)[1])
         box = (top, left, seen_height, seen_width)
