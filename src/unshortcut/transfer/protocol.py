@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import Field, model_validator
@@ -57,6 +57,13 @@ class TransferViews(Strict):
     """Share of a box that must be inside a view for the box to be trained on."""
 
 
+class TransferTraining(TrainingSettings):
+    """How a run is executed, saved and logged, as in a recipe."""
+
+    knn_epochs: Literal[0] = 0
+    """Always 0: what is measured during training is the task's own metric."""
+
+
 class Protocol(Strict):
     """All settings of fine-tuning but the model and the data."""
 
@@ -69,7 +76,7 @@ class Protocol(Strict):
     train: TrainedParts = TrainedParts()
     optimizer: OptimizerSettings = OptimizerSettings()
     schedule: TransferSchedule
-    training: TrainingSettings = TrainingSettings(knn_epochs=0)
+    training: TransferTraining = TransferTraining()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
