@@ -34,3 +34,14 @@ def write_tar(path: Path, members: Mapping[str, bytes]) -> Path:
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
     return path
+
+
+def write_mask(path: Path, ids: list[list[int]], palette: bool = False) -> None:
+    """Write a mask as a PNG, with gray values or with a palette of colors."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = Image.fromarray(np.array(ids, dtype=np.uint8))
+    if palette:
+        colors = np.random.default_rng(0).integers(256, size=768).tolist()
+        image = Image.frombytes("P", image.size, image.tobytes())
+        image.putpalette(colors)
+    image.save(path)

@@ -65,7 +65,7 @@ def test_wrong_files_are_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not fit its card: size mismatch"):
         load_segmenter(weights)
     write(task={"name": "classify"})
-    with pytest.raises(UsageError, match="not a segmenter: its task is 'classify'"):
+    with pytest.raises(UsageError, match="no segmenter, its task is 'classify'"):
         load_segmenter(weights)
     write(colors=3)
     with pytest.raises(UsageError, match="unknown key 'colors'"):

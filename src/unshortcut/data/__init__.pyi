@@ -1,9 +1,13 @@
+from .annotated import AnnotatedSource as AnnotatedSource
 from .folder import FolderSource as FolderSource
 from .loader import ViewLoader as ViewLoader
 from .named import ArraySource as ArraySource
 from .open import open_data as open_data
+from .regions import MultiLabels as MultiLabels
+from .regions import Regions as Regions
 from .rotated import Rotated as Rotated
 from .shapes import Shapes as Shapes
+from .source import Annotated as Annotated
 from .source import ArrayImage as ArrayImage
 from .source import BadImageError as BadImageError
 from .source import Image as Image

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from unshortcut.data.annotated import AnnotatedSource
 from unshortcut.data.layout import Layout
 from unshortcut.data.mask_folder import MaskFolder, with_masks
+from unshortcut.errors import UsageError
 
 SEGMENTATION = "-segmentation"
 """What the name of a split ends with that contains only the images with a mask."""
@@ -18,6 +19,9 @@ class AnnotatedLayout(Layout):
 
     @abstractmethod
     def images(self, split: str) -> AnnotatedSource: ...
+
+    def broken(self, reason: str) -> UsageError:
+        return UsageError(f"{self.root} does not have the layout '{self.name}': {reason}")
 
     def with_masks(
         self, source: AnnotatedSource, split: str, masks: MaskFolder | None, image_root: str

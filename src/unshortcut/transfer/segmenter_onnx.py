@@ -17,12 +17,12 @@ from unshortcut.models.onnx import (
     add_metadata,
     check_difference,
 )
-from unshortcut.transfer.segmenter import SegmenterCard
+from unshortcut.transfer.exported import NetworkCard
 
 _LARGEST_SIDE = 1 << 14
 
 
-def export_segmenter_onnx(network: FCN, card: SegmenterCard, path: Path) -> float:
+def export_segmenter_onnx(network: FCN, card: NetworkCard, path: Path) -> float:
     """Export a segmenter for any batch size; returns the largest difference from PyTorch's output.
 
     The input `images` is normalized, (N, 3, H, W), and the output `logits` (N, classes, H, W). On a

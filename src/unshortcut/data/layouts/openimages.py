@@ -20,6 +20,8 @@ from unshortcut.errors import UsageError
 _BOXES = re.compile(r"(?:oidv\d+-)?(train|validation|test)-annotations-bbox\.csv")
 _LABELS = "*{split}-annotations-human-imagelabels*.csv"
 _CLASSES = "*class-descriptions*.csv"
+_CONFIDENCE = {"1": 1, "1.0": 1, "0": 0, "0.0": 0}
+"""What people say of a class in an image; other values are estimates of machines."""
 _COLUMNS = ("ImageID", "LabelName", "XMin", "YMin", "XMax", "YMax", "IsGroupOf")
 
 
@@ -123,8 +125,9 @@ def _verified(
     for _, cells in read_columns(path, ("ImageID", "LabelName", "Confidence")):
         row = rows.get(cells[0]) if cells else None
         number = numbers.get(cells[1]) if cells else None
-        if row is not None and number is not None and values[row, number] < 1:
-            values[row, number] = 1 if float(cells[2]) > 0 else 0
+        verified = _CONFIDENCE.get(cells[2]) if cells else None
+        if row is not None and number is not None and verified is not None:
+            values[row, number] = max(verified, values[row, number])
     return MultiLabels(boxed.classes, values)
 
 

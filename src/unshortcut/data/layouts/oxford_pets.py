@@ -8,11 +8,11 @@ import numpy as np
 from unshortcut.data.annotated import AnnotatedSource, size_if_readable
 from unshortcut.data.annotated_layout import AnnotatedLayout
 from unshortcut.data.boxes import BoxReader
-from unshortcut.data.folder import image_paths, open_folder
+from unshortcut.data.folder import open_folder
 from unshortcut.data.masks import MaskFiles
 from unshortcut.data.regions import IGNORED
+from unshortcut.data.split_folders import EVERYTHING, split_folders
 from unshortcut.data.tables import read_columns
-from unshortcut.data.tree import split_names
 
 SPECIES = ("cat", "dog")
 """Classes of the boxes."""
@@ -36,8 +36,8 @@ class OxfordPets(AnnotatedLayout):
         return (root / "heads.csv").is_file() and (root / "masks").is_dir()
 
     def splits(self) -> tuple[str, ...]:
-        found = [name for name in split_names(image_paths(self.root)) if name != "masks"]
-        if not found:
+        found = split_folders(self.root)
+        if EVERYTHING in found:
             raise self.broken("there are no folders train/ and val/")
         return tuple(found)
 

@@ -26,6 +26,9 @@ COUNTS |= {"scene-train": 4000, "scene-val": 500, "scene-test": 1000}
 COUNTS |= {"paired": 6000, "paired-test": 2000, "unseen": 2000}
 """Default number of images of each split."""
 
+SIZES = dict.fromkeys(("scene-train", "scene-val", "scene-test"), 128)
+"""Default size of the images of splits in which it is not 64 px."""
+
 SPLITS: tuple[str, ...] = tuple(COUNTS)
 
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -67,7 +70,8 @@ class Shapes(ImageSource):
 
     Args:
         split: one of `SPLITS`.
-        size: side of the images in pixels.
+        size: side of the images in pixels; None uses the default of the split, 64 px, or 128 px for
+            the scenes to train and test on.
         count: number of images; None uses the default of the split.
         seed: random seed of the images.
         palette: give the background the object's hues, a deliberate color shortcut; everything
@@ -79,7 +83,7 @@ class Shapes(ImageSource):
         self,
         split: str = "train",
         *,
-        size: int = 64,
+        size: int | None = None,
         count: int | None = None,
         seed: int = 0,
         palette: bool = False,
@@ -91,6 +95,7 @@ class Shapes(ImageSource):
             raise unknown("label of shapes", label, FACTORS)
         if label in ABSENT.get(split, ()):
             raise UsageError(f"the split '{split}' of shapes has no label '{label}'")
+        size = SIZES.get(split, 64) if size is None else size
         if size < SMALLEST:
             raise UsageError(f"the size of shapes must be at least {SMALLEST}, not {size}")
         if count is not None and count < 1:

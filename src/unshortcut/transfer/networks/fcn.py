@@ -1,10 +1,7 @@
 """Fully convolutional segmentation (FCN): torchvision's network on the modules of an encoder."""
 
-from collections.abc import Mapping, Sequence
-
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torchvision.models.segmentation.fcn import FCN, FCNHead
 
 from unshortcut.models.encoder import Encoder
@@ -44,16 +41,6 @@ class SegmentationHeads(nn.Module):
         super().__init__()
         self.classifier = classifier
         self.aux_classifier = aux_classifier
-
-    def forward(self, maps: Mapping[str, Tensor], size: Sequence[int]) -> dict[str, Tensor]:
-        """Logits `out` and `aux`, each (N, classes, *size), of the maps of a backbone."""
-        logits = {"out": self.classifier(maps["out"])}
-        if self.aux_classifier is not None:
-            logits["aux"] = self.aux_classifier(maps["aux"])
-        return {
-            name: F.interpolate(one, list(size), mode="bilinear", align_corners=False)
-            for name, one in logits.items()
-        }
 
     def on(self, encoder: Encoder) -> FCN:
         """torchvision's FCN with the modules of these heads and of a prepared encoder.

@@ -16,11 +16,12 @@ from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
+from unshortcut.transfer.exported import NetworkCard, save_network
 from unshortcut.transfer.metrics.segmentation import ConfusionMatrix
 from unshortcut.transfer.networks.fcn import SegmentationHeads
-from unshortcut.transfer.networks.map_backbone import backbone, prepare_backbone
+from unshortcut.transfer.networks.map_backbone import prepare_backbone
 from unshortcut.transfer.networks.segmenter import SegmenterSettings
-from unshortcut.transfer.segmenter import SEGMENTER_FILE, SegmenterCard, save_segmenter
+from unshortcut.transfer.segmenter import SEGMENTER_FILE
 from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
 
 
@@ -108,20 +109,19 @@ class Segment(Task):
         return Regions(mask=prediction), None
 
     def save(self, weights: Path, about: About) -> None:
-        card = SegmenterCard(
+        card = NetworkCard(
             task=self.settings,
             encoder=self.encoder.settings,
             classes=list(about.classes),
             preprocessing=about.preprocessing,
             **about.origin,
         )
-        save_segmenter(self.network, card, weights)
+        save_network(self.network, card, weights)
 
     def _logits(self, images: Tensor) -> dict[str, Tensor]:
         """(N, classes, H, W) each."""
         images = images.contiguous(memory_format=self.encoder.memory_format)
-        found = backbone(self.encoder.model)(images)
-        logits: dict[str, Tensor] = self.heads(found, images.shape[2:])
+        logits: dict[str, Tensor] = self.network(images)
         return logits
 
 
