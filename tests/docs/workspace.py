@@ -101,7 +101,7 @@ class Workspace:
 
 
 def parse(words: list[str]) -> None:
-    """Fail where a command, option or claim does not exist, or a recipe or protocol does not load."""
+    """Fail where a command, option or claim does not exist, or a recipe or protocol is wrong."""
     cli._add_commands()
     group: Any = typer.main.get_command(cli.app)
     if words[0].startswith("--"):

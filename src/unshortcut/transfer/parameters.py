@@ -31,8 +31,8 @@ class TrainedParts(Strict):
     """Whether batch norms of the encoder use the statistics of the batch, or those that they came
     with; in frozen stages they always keep theirs."""
     drop_path: float = Field(0.0, ge=0, lt=1)
-    """Probability with which the last block of a ViT is skipped for an image in training (stochastic
-    depth); it rises linearly from 0 at the first block, as in timm and MAE."""
+    """Stochastic depth: probability with which the last block of a ViT is skipped for an image in
+    training; it rises linearly from 0 at the first block, as in timm and MAE."""
 
 
 def layers(encoder: Encoder) -> list[list[str]]:

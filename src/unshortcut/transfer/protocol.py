@@ -21,6 +21,7 @@ from unshortcut.transfer.parameters import TrainedParts
 from unshortcut.transfer.schedule import TransferSchedule
 from unshortcut.transfer.task import AnyTask
 
+
 class TransferData(Strict):
     """The training data: how many of them, in which batches, and what is held out."""
 
