@@ -77,7 +77,7 @@ def test_a_small_image_is_padded_at_the_bottom_and_at_the_right() -> None:
 
 def test_the_base_may_be_the_shorter_side_of_the_result() -> None:
     for size, base in ((48, 48), ((64, 40), 40)):
-        named = make_augmentation({"name": "random_scale_crop", "size": size, "base": "size"})
+        named = make_augmentation("random_scale_crop", {"size": size, "base": "size"})
         counted = RandomScaleCrop(size=size, base=base)
         assert named.sample(RNG(3), 100, 300) == counted.sample(RNG(3), 100, 300)
 

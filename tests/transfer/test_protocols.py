@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 import timm
 import torch
@@ -11,12 +13,15 @@ import yaml
 
 from tests.docs.markdown import ROOT, tables
 from tests.docs.protocol_table import rows
+from tests.transfer.made import tiny_model
 from unshortcut.cli.main import main
+from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.recipes.paper_files import read_papers
 from unshortcut.recipes.papers import paper_tables
 from unshortcut.transfer.catalog import GROUPS, list_protocols, protocol_infos, protocol_path
+from unshortcut.transfer.finetuning import finetune
 from unshortcut.transfer.parameters import set_drop_path
 from unshortcut.transfer.protocol import Protocol, load_protocol, show_protocol
 
@@ -181,3 +186,18 @@ def test_the_command_shows_one_protocol_or_says_which_is_meant(
     assert code == 2 and "did you mean 'voc07-detection'" in said
     code, said = call("xyz*")
     assert code == 2 and "no protocol matches" in said
+
+
+@pytest.mark.parametrize("task", ["classify", "multilabel", "detect", "segment"])
+def test_the_default_of_a_task_trains_on_drawn_scenes(task: str, tmp_path: Path) -> None:
+    split = "" if task == "classify" else "scene-"
+    train = Shapes(f"{split}train", size=48, count=10)
+    tests = {"test": Shapes(f"{split}test", size=48, count=4)}
+    sets = ["schedule={steps: 2, head_first: 0.5}", "data.workers=0", "data.batch_size=4"]
+    sets += ["data.validation=0.2"]
+    if task == "detect":  # as many regions as there are by default would take seconds
+        sets += ["task.proposals=8", "task.train_proposals=8", "task.region_samples=8"]
+    run = finetune(tiny_model(tmp_path), train, task, tmp_path / "run", tests=tests, sets=sets)
+    assert all(np.isfinite(value) for value in run.metrics.values())
+    size = yaml.safe_load((run.folder / "protocol.yaml").read_text())["views"]["size"]
+    assert size == (48 if task in ("detect", "segment") else 24)
