@@ -197,6 +197,7 @@ def test_the_default_of_a_task_trains_on_drawn_scenes(task: str, tmp_path: Path)
     sets += ["data.validation=0.2"]
     if task == "detect":  # as many regions as there are by default would take seconds
         sets += ["task.proposals=8", "task.train_proposals=8", "task.region_samples=8"]
+        sets += ["task.channels=8", "task.hidden=16"]
     run = finetune(tiny_model(tmp_path), train, task, tmp_path / "run", tests=tests, sets=sets)
     assert all(np.isfinite(value) for value in run.metrics.values())
     size = yaml.safe_load((run.folder / "protocol.yaml").read_text())["views"]["size"]
