@@ -27,11 +27,28 @@ def command(
     samples: int | None = typer.Option(
         None, min=1, help="Number of times to sample each view. [default: 3]"
     ),
+    predictions: str | None = typer.Option(
+        None,
+        metavar="RUN",
+        help="Draw what a detector or segmenter predicts: a run of `unshortcut finetune`.",
+    ),
 ) -> None:
-    """Draw a contact sheet of images: as they are annotated, or the views of a recipe's method."""
+    """Draw a contact sheet of images: as they are annotated, or the views of a recipe's method.
+
+    - `unshortcut show --data shapes@scene`
+    - `unshortcut show --data photos/ --predictions runs/detector`
+    - `unshortcut show moco-v2-shapes --data shapes`
+    """
+    if predictions is not None and (recipe is not None or sets or samples):
+        raise UsageError("--predictions draws a run on images as they are: leave out the recipe")
     from unshortcut.training.contact_sheet import show, show_data
 
-    if recipe is not None:
+    if predictions is not None:
+        typer.echo(f"Drawing predictions of {predictions} for {data}", err=True)
+        from unshortcut.transfer.predictions import show_predictions
+
+        show_predictions(predictions, data, out, num_images=num_images or 8)
+    elif recipe is not None:
         typer.echo(f"Drawing views of {data} for {recipe}", err=True)
         show(recipe, data, out, sets=sets, num_images=num_images or 6, samples=samples or 3)
     elif sets or samples:

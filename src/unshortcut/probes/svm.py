@@ -4,8 +4,9 @@ The benchmark is that of Goyal et al. (2019) for VOC07: features of unit length,
 loss, images that show the class weighted by 2, and the cost of each class chosen by average
 precision in 3-fold cross-validation (DenseCL, benchmarks/svm_tools). It differs in two points.
 Images for which a class is unknown are left out of its training, where the published code takes
-them as not showing it. And the primal problem is solved, which has the same solution as the dual,
-and uses no random numbers, so that the result does not depend on the number of threads.
+them as not showing it. And the primal problem is solved, not the dual, which has the same solution:
+its solver converges for every cost if there are more images than features, and uses no random
+numbers, which threads would share.
 
 Shapes: N images, C classes, D features.
 """
@@ -80,7 +81,7 @@ def fit_svms(
         return _fit(rows[known], shown, costs, positive_weight, folds)
 
     classes = values.shape[1]
-    # Threads, because the solver holds no lock.
+    # Threads and not processes: the solver holds no lock.
     pool = ThreadPoolExecutor(min(MAX_THREADS, available_workers()), thread_name_prefix="svm")
     try:
         jobs = [pool.submit(fit, number) for number in range(classes)]

@@ -29,13 +29,13 @@ def show(
     Phases with other views are drawn one below the other.
     """
     settings = load_recipe(recipe, sets)
-    _check_out(out)
+    check_out(out)
     pages: list[PillowImage.Image] = []
     for drawn in _with_distinct_views(settings):
         plan = drawn.view_plan()
         source = plan_copies(plan).attach(open_data(data))
         pages.append(view_sheet(source, plan, drawn.seed, num_images=num_images, samples=samples))
-    return _saved(_stacked(pages), out)
+    return saved(_stacked(pages), out)
 
 
 def show_data(
@@ -49,16 +49,18 @@ def show_data(
 
     The sheet is saved to `out` if that is given.
     """
-    _check_out(out)
-    return _saved(data_sheet(open_data(data), seed, num_images=num_images), out)
+    check_out(out)
+    return saved(data_sheet(open_data(data), seed, num_images=num_images), out)
 
 
-def _check_out(out: str | Path | None) -> None:
+def check_out(out: str | Path | None) -> None:
+    """Raise `UsageError` unless the file to write is an image, or None."""
     if out is not None and Path(out).suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
         raise UsageError(f"--out must be an image file such as sheet.png, got '{out}'")
 
 
-def _saved(page: PillowImage.Image, out: str | Path | None) -> PillowImage.Image:
+def saved(page: PillowImage.Image, out: str | Path | None) -> PillowImage.Image:
+    """The page, written to a file if one is given."""
     if out is not None:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
         page.save(out)

@@ -1,5 +1,6 @@
 """Fine-tuning: from a model, data and a protocol to a trained network and its test metrics."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,24 +9,18 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.data.failures import FailureLog
-from unshortcut.data.loader import ViewLoader
 from unshortcut.data.naming import Data
 from unshortcut.errors import UsageError
-from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.methods.method import DeviceBatch, TrainingContext
-from unshortcut.methods.optimization import ScheduleSettings
+from unshortcut.methods.method import DeviceBatch
 from unshortcut.models.load import ModelLike
 from unshortcut.progress import bar
-from unshortcut.randomness import torch_seed
 from unshortcut.result import commit, public_name, versions, write_result
 from unshortcut.training.acceleration import check_hardware
 from unshortcut.training.machine import Machine, find_machine
 from unshortcut.training.resume import check_same_run
-from unshortcut.training.trainer import TrainingLoop
-from unshortcut.transfer.data import Repeated, TaskData, open_task_data
-from unshortcut.transfer.evaluation import Evaluation
+from unshortcut.transfer.data import TaskData, open_task_data
+from unshortcut.transfer.fitting import fit
 from unshortcut.transfer.folder import TransferFolder
 from unshortcut.transfer.protocol import (
     AnyProtocol,
@@ -34,15 +29,11 @@ from unshortcut.transfer.protocol import (
     to_mapping,
     to_yaml,
 )
+from unshortcut.transfer.setup import Setup
 from unshortcut.transfer.sheets import prediction_sheet, training_sheet
-from unshortcut.transfer.start import Start, load_start
+from unshortcut.transfer.start import load_start
 from unshortcut.transfer.task import About, Task
 from unshortcut.transfer.validation import Validation
-from unshortcut.transfer.views import TrainingView, evaluation_view
-
-EPOCHS_OF_STEPS = 20
-"""A training counted in steps is divided into this many epochs at most, after each of which it is
-validated and saved."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +85,7 @@ def finetune(
         )
     folder = TransferFolder(Path(out), settings.task.weights)
     machine, shown = find_machine(devices), console or Console(stderr=True)
-    run = _Run(settings, start, machine, folder, shown, command)
+    run = _Run(Setup(settings, start), machine, folder, shown, command)
     return FinetuningRun(folder.path, run.run(data, tests))
 
 
@@ -102,12 +93,15 @@ def finetune(
 class _Run:
     """One run: what it trains, where, and where it reports."""
 
-    protocol: Protocol
-    start: Start
+    setup: Setup
     machine: Machine
     folder: TransferFolder
     console: Console
     command: str
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.setup.protocol
 
     @property
     def leads(self) -> bool:
@@ -118,44 +112,18 @@ class _Run:
         resumes = self.leads and self.folder.check(resume=True)
         check_hardware(self.protocol.training, self.machine)
         opened = open_task_data(self.protocol, data, tests, self.console, visible=self.leads)
-        task = self.build(opened)
+        task = self.setup.build(opened)
         batch_size = self.batch_size(opened)
         self.check(batch_size)
+        finished = self.folder.result.is_file()
         if self.leads:
             self.begin(opened, resumes)
-            if self.folder.result.is_file():
-                self.console.print(f"'{self.folder.path}' is finished; these are its results")
-                return read_metrics(self.folder)
-        validation = self.fit(task, opened, batch_size)
+        if finished:
+            self.console.print(f"'{self.folder.path}' is finished; these are its results")
+            return read_metrics(self.folder)
+        where = self.folder, self.machine, self.console, self.command
+        validation = fit(self.setup, task, opened, batch_size, *where)
         return self.finish(task, opened, validation) if self.leads else {}
-
-    def build(self, data: TaskData) -> Task:
-        """The encoder with a new head, whose weights depend on the seed alone."""
-        protocol = self.protocol
-        context = TrainingContext(
-            protocol.optimizer,
-            ScheduleSettings(epochs=1),
-            protocol.seed,
-            self.preprocessing.mean,
-            self.preprocessing.std,
-            num_images=len(data.train),
-            num_classes=len(data.classes),
-            size=protocol.views.size,
-        )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(torch_seed(protocol.seed, "weights"))
-            task = protocol.task.build(self.start.encoder, data.classes, context)
-        task.plan(protocol.train, protocol.schedule)
-        task.train()  # a model is loaded in eval mode, which Lightning would leave as it is
-        return task
-
-    @property
-    def preprocessing(self) -> Preprocessing:
-        """How images are prepared for the trained network."""
-        views = self.protocol.views
-        own = {"size": views.size, "crop_share": views.crop_share}
-        stated = {key: value for key, value in own.items() if value is not None}
-        return self.start.preprocessing.model_copy(update=stated)
 
     def batch_size(self, data: TaskData) -> int:
         """Images per step: as the protocol says, or fewer if there are fewer images."""
@@ -178,13 +146,13 @@ class _Run:
         sync = self.protocol.training.sync_batch_norm
         self.protocol.task.check(DeviceBatch(images, world, sync))
         if self.protocol.task.dense:
-            self.training_view().pipeline.check_regions()
+            self.setup.training_view().pipeline.check_regions()
 
     def begin(self, data: TaskData, resumes: bool) -> None:
         """Write what is known before training, or check that the run to resume is the same."""
         metadata: dict[str, Any] = {
-            "model": public_name(self.start.name),
-            "model_fingerprint": self.start.fingerprint,
+            "model": public_name(self.setup.start.name),
+            "model_fingerprint": self.setup.start.fingerprint,
             "data": data.name,
             "num_images": len(data.train),
             "num_classes": len(data.classes),
@@ -200,7 +168,7 @@ class _Run:
             stored = to_mapping(load_protocol(folder.recipe))
             check_same_run(folder, stored, to_mapping(self.protocol), metadata, self.console)
             before = folder.read_metadata().get("model_fingerprint")
-            if before != self.start.fingerprint:
+            if before != self.setup.start.fingerprint:
                 raise UsageError(
                     f"the run in '{folder.path}' started from other weights; choose another --out"
                 )
@@ -214,73 +182,13 @@ class _Run:
                 f"'{folder.skipped.name}'"
             )
         if not folder.views.exists():
-            training_sheet(data, self.training_view(), self.protocol.seed).save(folder.views)
-
-    def training_view(self) -> TrainingView:
-        views = self.protocol.views
-        return TrainingView(Pipeline(views.augmentations), views.min_visible)
-
-    def evaluation(self, source: Any) -> Evaluation:
-        """How a source is evaluated on."""
-        views, ready = self.protocol.views, self.preprocessing
-        task = self.protocol.task
-        if task.crops > 1:
-            return Evaluation(source, self.training_view(), ready, crops=task.crops)
-        view = evaluation_view(task.dense, ready.size, ready.crop_share, views.longest)
-        return Evaluation(source, view, ready)
-
-    def fit(self, task: Task, data: TaskData, batch_size: int) -> Validation | None:
-        """Train, from the checkpoint in the run folder if there is one."""
-        settings, schedule = self.protocol.training, self.protocol.schedule
-        loop = TrainingLoop(
-            self.folder,
-            settings,
-            self.machine,
-            self.console,
-            label=self.protocol.task.name,
-            how_to_resume=self.command,
-        )
-        validation = None
-        if data.validation is not None:
-            evaluation = self.evaluation(data.validation)
-            validation = Validation(evaluation, self.protocol.task.metric, self.folder, loop)
-        source, epochs = data.train, schedule.epochs
-        if schedule.steps is not None:
-            steps_per_pass = len(source) // batch_size
-            passes = max(1, schedule.steps // EPOCHS_OF_STEPS // max(steps_per_pass, 1))
-            source = Repeated(source, passes)
-            epochs = -(-schedule.steps // (len(source) // batch_size))
-        assert epochs is not None
-        own = self.protocol.data.workers
-        workers = self.machine.default_workers() if own is None else own
-
-        def loader(rank: int, world: int) -> ViewLoader:
-            return ViewLoader(
-                source,
-                self.training_view(),
-                batch_size=batch_size // settings.accumulate,
-                seed=self.protocol.seed,
-                rank=rank,
-                world=world,
-                accumulate=settings.accumulate,
-                workers=workers,
-            )
-
-        loop.run(
-            task,
-            loader,
-            [validation] if validation is not None else [],
-            epochs=epochs,
-            steps=schedule.steps,
-            in_turn=schedule.head_first > 0,
-        )
-        return validation
+            training_sheet(data, self.setup.training_view(), self.protocol.seed).save(folder.views)
 
     def finish(self, task: Task, data: TaskData, validation: Validation | None) -> dict[str, float]:
         """Export the last and the best weights, and measure both on the test sets."""
         folder = self.folder
         origin = {"recipe": to_mapping(self.protocol), "versions": versions(), "commit": commit()}
-        about = About(data.classes, self.preprocessing, origin)
+        about = About(data.classes, self.setup.preprocessing, origin)
         metrics: dict[str, float] = {}
         if validation is not None:
             task.save(folder.last, about)
@@ -293,14 +201,16 @@ class _Run:
         metrics = {**self.measure(task, data), **metrics}
         if self.protocol.task.dense and data.tests:
             first = next(iter(data.tests.values()))
-            prediction_sheet(self.evaluation(first), task).save(folder.predictions)
+            prediction_sheet(self.setup.evaluation(first), task, data.classes).save(
+                folder.predictions
+            )
         write_result(
             folder.result,
             "finetune",
             metrics=metrics,
             seed=self.protocol.seed,
             data=data.name,
-            model=self.start.name,
+            model=self.setup.start.name,
         )
         folder.best_state.unlink(missing_ok=True)
         return metrics
@@ -309,7 +219,7 @@ class _Run:
         """The metrics on all test sets."""
         found: dict[str, float] = {}
         for name, source in data.tests.items():
-            evaluation = self.evaluation(source)
+            evaluation = self.setup.evaluation(source)
             with bar(self.console, f"testing on {name}", unit="images") as on_progress:
                 metrics = evaluation.score(task, on_progress)
             found |= {f"{name} {metric}": value for metric, value in metrics.items()}
@@ -319,7 +229,5 @@ class _Run:
 
 def read_metrics(folder: TransferFolder) -> dict[str, float]:
     """The metrics of a finished run."""
-    import json
-
     metrics: dict[str, float] = json.loads(folder.result.read_text(encoding="utf-8"))["metrics"]
     return metrics

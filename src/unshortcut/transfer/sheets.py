@@ -1,7 +1,10 @@
 """Pictures of a run of fine-tuning: what the network sees in training, and what it predicts."""
 
+from collections.abc import Sequence
+
 from PIL import Image as PillowImage
 
+from unshortcut.data.regions import Regions
 from unshortcut.data.source import AnnotatedImage
 from unshortcut.transfer.data import TaskData
 from unshortcut.transfer.evaluation import Evaluation
@@ -29,17 +32,35 @@ def training_sheet(data: TaskData, view: TrainingView, seed: int) -> PillowImage
 
 
 def prediction_sheet(
-    evaluation: Evaluation, task: Task, *, seed: int = 0, num_images: int = _IMAGES
+    evaluation: Evaluation,
+    task: Task,
+    classes: Sequence[str],
+    *,
+    seed: int = 0,
+    num_images: int = _IMAGES,
 ) -> PillowImage.Image:
-    """Images with their annotations and, beside them, what a task predicts."""
+    """Images with what a task predicts for them, beside their annotations.
+
+    Annotations of other classes than those of the task are left out.
+    """
     source = evaluation.source
     sampled = sample_images(source, seed, num_images)
+    names = task.class_names(classes)
     predicted = [task.drawn(evaluation.predict(task, one.index)) for one in sampled]
+    known = class_names(source)
+    same_boxes, same_masks = known.boxes == names.boxes, known.masks == names.masks
+    regions = [
+        Regions(
+            *((r.boxes, r.box_labels, r.ignored) if same_boxes else (None, None, None)),
+            mask=r.mask if same_masks else None,
+        )
+        for r in (one.regions for one in sampled)
+    ]
     return region_sheet(
         [one.pixels for one in sampled],
-        [one.regions for one in sampled],
-        class_names(source),
-        predictions=[regions for regions, _ in predicted],
+        regions,
+        names,
+        predictions=[shown for shown, _ in predicted],
         scores=[scores for _, scores in predicted],
         captions=[one.caption for one in sampled],
     )

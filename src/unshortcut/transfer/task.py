@@ -23,6 +23,7 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
 from unshortcut.transfer.parameters import TrainedParts, build_groups, freeze, set_drop_path
 from unshortcut.transfer.schedule import TransferSchedule
+from unshortcut.views.region_drawing import ClassNames
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,15 @@ class Task(Method):
     @abstractmethod
     def score(self) -> Score:
         """A new score of this task."""
+
+    @property
+    def network(self) -> nn.Module:
+        """The whole trained network, as it is saved."""
+        raise NotImplementedError(f"{type(self).__name__} is an encoder with a linear head")
+
+    def class_names(self, classes: Sequence[str]) -> ClassNames:
+        """The names of the classes, for boxes or for masks."""
+        raise NotImplementedError(f"{type(self).__name__} predicts no regions")
 
     def drawn(self, prediction: Any) -> tuple[Regions, FloatArray | None]:
         """A prediction of boxes or a mask as regions to draw, and the scores (n,) of its boxes."""

@@ -147,3 +147,12 @@ def test_real_pets_open_with_all_annotations(tmp_path: Path) -> None:
         x0, y0, x1, y1 = regions.boxes[0].round().astype(int)
         inside.append((regions.mask[y0:y1, x0:x1] == 1).mean() - (regions.mask == 1).mean())
     assert np.mean(inside) > 0.1  # a head is animal more often than the rest of the image
+
+
+def test_a_file_of_that_name_that_is_no_table_of_ours_changes_nothing(tmp_path: Path) -> None:
+    write_tree(tmp_path, ["cat/a.png", "dog/b.png"])
+    for content in (b"id,breed\na,pug\n", b"image,label\xff\n", b""):
+        (tmp_path / "labels.csv").write_bytes(content)
+        assert open_data(tmp_path).classes == ("cat", "dog")
+    with pytest.raises(UsageError, match=r"labels\.csv has no column 'image'|lists images"):
+        open_data(f"csv:{tmp_path}")

@@ -15,6 +15,7 @@ from unshortcut.data.failures import Failure
 from unshortcut.data.regions import MultiLabels
 from unshortcut.data.split_folders import EVERYTHING
 from unshortcut.data.tables import header, read_columns
+from unshortcut.errors import UsageError
 
 LABELS, BOXES = "labels.csv", "boxes.csv"
 _BOX_COLUMNS = ("image", "class", "x0", "y0", "x1", "y1")
@@ -38,10 +39,7 @@ class CSVFiles(AnnotatedLayout):
     def recognizes(cls, root: Path) -> bool:
         # A column for each class could belong to any data set: `csv:FOLDER`.
         wanted = {LABELS: {"image", "labels"}, BOXES: {*_BOX_COLUMNS}}
-        return any(
-            (root / name).is_file() and columns <= {*header(root / name)}
-            for name, columns in wanted.items()
-        )
+        return any(columns <= _columns(root / name) for name, columns in wanted.items())
 
     def splits(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(sorted(self._images().values(), key=_rank)))
@@ -163,6 +161,14 @@ class CSVFiles(AnnotatedLayout):
                 else:
                     left_out.append(Failure(names[rows[image]], f"the unknown class '{name}'"))
         return MultiLabels(classes, values)
+
+
+def _columns(path: Path) -> set[str]:
+    """The columns of a file; none if there is no such file, or if it cannot be read."""
+    try:
+        return {*header(path)} if path.is_file() else set()
+    except UsageError:
+        return set()
 
 
 def _names(text: str) -> list[str]:

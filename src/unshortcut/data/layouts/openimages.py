@@ -39,7 +39,10 @@ class OpenImages(AnnotatedLayout):
 
     @classmethod
     def recognizes(cls, root: Path) -> bool:
-        return any(_BOXES.fullmatch(path.name) for path in _tables(root, "*-annotations-bbox.csv"))
+        names = (
+            f"{one}-annotations-bbox.csv" for one in ("train", "oidv6-train", "validation", "test")
+        )
+        return any((root / at / name).is_file() for name in names for at in ("", "annotations"))
 
     def splits(self) -> tuple[str, ...]:
         return tuple(self._files())

@@ -38,7 +38,7 @@ class DetectorSettings:
     feature pyramid, which of a ViT is the simple one. `auto`: `c4` for ResNets, else `fpn`."""
     anchors: Annotated[tuple[PositiveNumber, ...], Field(min_length=5, max_length=5)] | None = None
     """Sides of the anchors in pixels of the network's input: all on one map with `c4`, one on each
-    of the five maps with `fpn`. None scales 32, 64, 128, 256 and 512 by the input size / 800."""
+    of the five maps with `fpn`. None: those of `scaled_anchors`."""
     channels: PositiveInt = 256
     """Width of the feature pyramid (`fpn`)."""
     hidden: PositiveInt = 1024
@@ -47,6 +47,9 @@ class DetectorSettings:
     """Anchors of each image in the loss of the proposals."""
     region_samples: PositiveInt = 512
     """Proposals of each image in the loss of the head."""
+    candidates: PositiveInt | None = None
+    """Most anchors of a map that go through non-maximum suppression to become proposals. None: in
+    training 12000 with `c4` and 2000 with `fpn`, in use half of that."""
     train_proposals: PositiveInt = 2000
     """Most proposals of an image in training."""
     proposals: PositiveInt = 1000
@@ -87,6 +90,7 @@ def build_detector(
     if kind == "auto":
         kind = "c4" if is_resnet(encoder) else "fpn"
     parts = _c4(encoder, anchors) if kind == "c4" else _fpn(encoder, anchors, chosen)
+    candidates = parts.pop("candidates")
     detector = FasterRCNN(
         box_predictor=FastRCNNPredictor(parts.pop("features"), num_classes + 1),
         min_size=size,
@@ -95,6 +99,8 @@ def build_detector(
         image_std=list(std),
         size_divisible=parts["backbone"].size_divisible,
         rpn_batch_size_per_image=chosen.anchor_samples,
+        rpn_pre_nms_top_n_train=chosen.candidates or candidates,
+        rpn_pre_nms_top_n_test=chosen.candidates or candidates // 2,
         rpn_post_nms_top_n_train=chosen.train_proposals,
         rpn_post_nms_top_n_test=chosen.proposals,
         box_batch_size_per_image=chosen.region_samples,
@@ -109,8 +115,12 @@ def build_detector(
 
 
 def scaled_anchors(size: int) -> tuple[float, ...]:
-    """The usual anchors for images with a shorter side of `size` pixels."""
-    return tuple(side * size / USUAL_SIZE for side in USUAL_ANCHORS)
+    """Anchors for images with a shorter side of `size` pixels: 32, 64, 128, 256, 512 at 800.
+
+    They go by the square root of the size. Objects fill more of a small image, and anchors in
+    proportion to it would lie between the cells of maps whose strides stay the same.
+    """
+    return tuple(side * math.sqrt(size / USUAL_SIZE) for side in USUAL_ANCHORS)
 
 
 def from_scratch(detector: FasterRCNN) -> nn.ModuleList:
@@ -126,8 +136,7 @@ def _c4(encoder: Encoder, anchors: Sequence[float]) -> dict[str, Any]:
     return {
         "backbone": trunk,
         "rpn_anchor_generator": AnchorGenerator((tuple(anchors),), (RATIOS,)),
-        "rpn_pre_nms_top_n_train": 12000,  # Detectron2's, for its only map
-        "rpn_pre_nms_top_n_test": 6000,
+        "candidates": 12000,  # Detectron2's, for its only map
         "box_roi_pool": MultiScaleRoIAlign(["0"], output_size=14, sampling_ratio=0),
         "box_head": head,
         "features": head.out_channels,
@@ -147,6 +156,7 @@ def _fpn(encoder: Encoder, anchors: Sequence[float], chosen: DetectorSettings) -
         "rpn_anchor_generator": AnchorGenerator(
             tuple((side,) for side in anchors), (RATIOS,) * len(anchors)
         ),
+        "candidates": 2000,
         "box_roi_pool": pool,
         "box_head": TwoMLPHead(chosen.channels * 7**2, chosen.hidden),
         "features": chosen.hidden,

@@ -27,6 +27,7 @@ from unshortcut.transfer.metrics.average_precision import (
 from unshortcut.transfer.networks.aliases import name_once
 from unshortcut.transfer.networks.detector import DetectorSettings, build_detector, from_scratch
 from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
+from unshortcut.views.region_drawing import ClassNames
 
 _REGIONS = 2000
 """Most regions whose features are in memory at a time in evaluation."""
@@ -77,6 +78,13 @@ class Detect(Task):
     @property
     def head(self) -> nn.Module:
         return from_scratch(self.detector)
+
+    @property
+    def network(self) -> FasterRCNN:
+        return self.detector
+
+    def class_names(self, classes: Sequence[str]) -> ClassNames:
+        return ClassNames(boxes=tuple(classes))
 
     def loss(self, batch: Batch) -> StepOutput:
         if batch.regions is None:

@@ -23,6 +23,7 @@ from unshortcut.transfer.networks.map_backbone import prepare_backbone
 from unshortcut.transfer.networks.segmenter import SegmenterSettings
 from unshortcut.transfer.segmenter import SEGMENTER_FILE
 from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
+from unshortcut.views.region_drawing import ClassNames
 
 
 @settings
@@ -104,6 +105,9 @@ class Segment(Task):
 
     def score(self) -> "SegmentationScore":
         return SegmentationScore(self.classes)
+
+    def class_names(self, classes: Sequence[str]) -> ClassNames:
+        return ClassNames(masks=tuple(classes))
 
     def drawn(self, prediction: MaskArray) -> tuple[Regions, FloatArray | None]:
         return Regions(mask=prediction), None
