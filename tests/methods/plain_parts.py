@@ -1,11 +1,13 @@
 """Stand-ins without batch norm for methods that ask more of an encoder than one forward."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tests.small import PlainEncoder, WithMaps
 from unshortcut.methods.cmc import CMC, CMCSettings
 from unshortcut.methods.densecl import DenseCL, DenseCLSettings
+from unshortcut.methods.gold_correction import GoldCorrection, GoldCorrectionSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
 from unshortcut.methods.jigsaw import Jigsaw, JigsawSettings
 from unshortcut.methods.method import TrainingContext
@@ -86,3 +88,13 @@ class PlainJigsaw(JigsawSettings):
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> Jigsaw:
         return Jigsaw(PlainPieceEncoder(), self, training)
+
+
+@settings
+class PlainGoldCorrection(GoldCorrectionSettings):
+    """Gold loss correction that knows of a corruption already."""
+
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> GoldCorrection:
+        method = GoldCorrection(encoder, self, training)
+        method.corruption.copy_(torch.tensor([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5], [0.3, 0.3, 0.4]]))
+        return method

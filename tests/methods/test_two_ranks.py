@@ -2,7 +2,13 @@
 
 import pytest
 
-from tests.methods.plain_parts import PlainCMC, PlainDenseCL, PlainInfoMin, PlainJigsaw
+from tests.methods.plain_parts import (
+    PlainCMC,
+    PlainDenseCL,
+    PlainGoldCorrection,
+    PlainInfoMin,
+    PlainJigsaw,
+)
 from tests.two_ranks import assert_two_ranks_equal_one
 from unshortcut.losses.debiased import Debiased
 from unshortcut.losses.hard import Hard
@@ -136,6 +142,7 @@ CASES = {
         hidden=8, dim=5, momentum=0.9, spaces={"second": ()}, negatives=(QueueSettings(13),)
     ),
     "supervised": SupervisedSettings(),
+    "gold correction": PlainGoldCorrection(),
     # Ranks would drop different units.
     "jigsaw": PlainJigsaw(grid=2, permutations=12, tile_dim=5, hidden=8, dropout=0.0),
     "supervised with mixup": SupervisedSettings(label_smoothing=0.1, mixup=0.4),

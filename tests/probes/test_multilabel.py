@@ -1,5 +1,7 @@
 """`--kind multilabel` and `--kind svm`: from images to mean average precision."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from torch import Tensor
 from tests.probes.painted import SHOWN, Painted
 from unshortcut.cli.probe import _table
 from unshortcut.data.regions import MultiLabels
+from unshortcut.data.shapes.source import COUNTS
 from unshortcut.data.source import Subset
 from unshortcut.errors import UsageError
 from unshortcut.models.load import LoadedModel
@@ -154,3 +157,12 @@ def test_data_that_do_not_say_which_classes_an_image_shows_are_refused() -> None
         probe(model(), train, "multilabel", tests={"test": empty})
     with pytest.raises(UsageError, match="'folds' must be an integer of at least 2, got 1"):
         probe(model(), train, "svm", tests={"test": train}, folds=1)
+
+
+def test_scenes_are_tested_on_scenes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("UNSHORTCUT_CACHE", str(tmp_path))
+    monkeypatch.setitem(COUNTS, "scene-train", 40)
+    monkeypatch.setitem(COUNTS, "scene-test", 30)
+    found = probe(model(), "shapes@scene-train", "multilabel", workers=0)
+    assert list(found.scores) == ["scene-test"]
+    assert found.scores["scene-test"].metric == "map"

@@ -70,6 +70,19 @@ def test_the_test_split_is_the_default_and_val_where_there_is_none(tmp_path: Pat
     assert list(probe(model, tmp_path / "a", "knn", k=(1,)).scores) == ["test"]
 
 
+def test_images_that_are_fitted_on_are_never_the_default_test(tmp_path: Path) -> None:
+    for split in ("train", "val", "test"):
+        save(tmp_path / "a", split, ("cat", "dog"))
+
+    def tested(data: str) -> list[str]:
+        return list(probe(tiny(), f"{tmp_path}/a@{data}", "knn", k=(1,)).scores)
+
+    assert tested("train") == tested("train+val") == ["test"]
+    assert tested("train+test") == ["val"]
+    with pytest.raises(UsageError, match="has no 'test' or 'val' split"):
+        tested("val+test")
+
+
 def test_what_cannot_be_probed_is_said(tmp_path: Path) -> None:
     model = tiny()
     save(tmp_path / "a", "train", ("cat", "dog"))

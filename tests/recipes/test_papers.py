@@ -23,7 +23,7 @@ TABLES = {
 }
 """Every table that the papers print."""
 FIGURES = {
-    "dissertation": ["2.8", "3.2", "3.3", "3.4", "3.5", "3.6", "3.9 a", "3.9 b",
+    "dissertation": ["2.7", "2.8", "3.2", "3.3", "3.4", "3.5", "3.6", "3.9 a", "3.9 b",
                      "3.11", "3.12", "3.13"],
     "negatives": ["2", "3", "4", "5", "6"],
     "negatives-appendix": ["9 a", "9 b", "11", "12", "13"],

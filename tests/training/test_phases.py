@@ -3,8 +3,6 @@
 import json
 import shutil
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 import torch
 
 import unshortcut
+from tests.training.killing import before, in_step, killed
 from tests.training.phased import COUNT, PHASES, PLAIN, QUIET, SECOND, Place
 from unshortcut.build.api import filter_data
 from unshortcut.data.shapes import Shapes, source
@@ -81,39 +80,6 @@ def test_probe_and_export_work_on_it(place: Place, whole: RunFolder, tmp_path: P
     found = unshortcut.probe(whole.path, photos, "knn", tests=[photos], console=QUIET)
     assert found.scores
     assert unshortcut.export(whole.path, "timm", tmp_path / "encoder.timm.pt").is_file()
-
-
-class KilledError(BaseException):
-    """Ends a run at once; unlike a signal, nothing is saved."""
-
-
-def in_step(epochs: int, step: int) -> tuple[Any, str, Callable[..., Any]]:
-    """Kill a training of so many epochs before one of its batches."""
-    start = Method.on_train_batch_start
-
-    def stop(method: Method, batch: Any, batch_idx: int) -> None:
-        start(method, batch, batch_idx)
-        if method.training_context.schedule.epochs == epochs and int(method.batches_seen) == step:
-            raise KilledError
-
-    return Method, "on_train_batch_start", stop
-
-
-def before(name: str) -> tuple[Any, str, Callable[..., Any]]:
-    """Kill a run before it calls a function."""
-
-    def stop(*_: object, **__: object) -> None:
-        raise KilledError
-
-    return pretraining, name, stop
-
-
-@contextmanager
-def killed(where: tuple[Any, str, Callable[..., Any]]) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*where)
-        with pytest.raises(KilledError):
-            yield
 
 
 def test_a_run_that_is_killed_within_and_between_phases_ends_with_the_same_weights(

@@ -9,12 +9,12 @@ from typing import TypeVar
 import numpy as np
 
 from unshortcut.auditing.request import AuditRequest
+from unshortcut.data.class_files import read_hierarchy
 from unshortcut.data.naming import Data, by_short_name, data_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.source import ImageSource, Subset
 from unshortcut.errors import UnshortcutError, UsageError
 from unshortcut.measurements.measurement import Input
-from unshortcut.measuring.subjects.class_files import read_hierarchy
 from unshortcut.measuring.subjects.conflict import Conflict, open_conflict
 from unshortcut.measuring.subjects.corrupted import CorruptedImages, open_corrupted
 from unshortcut.measuring.subjects.images import half_of_each

@@ -20,10 +20,10 @@ from unshortcut.auditing.findings import Entry, Findings, ModelInfo
 from unshortcut.auditing.inputs import open_images, open_optional
 from unshortcut.auditing.request import AuditRequest
 from unshortcut.auditing.subjects import SubjectFactory, load
+from unshortcut.data.class_files import read_mapping
 from unshortcut.errors import RunError, UnshortcutError, UsageError
 from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.settings import Settings
-from unshortcut.measuring.subjects.class_files import read_mapping
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, models_by_name
 from unshortcut.result import public_text

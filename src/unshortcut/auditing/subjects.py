@@ -9,11 +9,11 @@ from rich.console import Console
 
 from unshortcut.auditing.inputs import AuditImages, OptionalInputs
 from unshortcut.auditing.request import AuditRequest
+from unshortcut.data.class_files import read_class_names
 from unshortcut.data.source import Subset
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import compute_features
 from unshortcut.measuring.settings import Settings
-from unshortcut.measuring.subjects.class_files import read_class_names
 from unshortcut.measuring.subjects.class_names import ClassMapping
 from unshortcut.measuring.subjects.classifier import (
     Classifier,

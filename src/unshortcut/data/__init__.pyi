@@ -2,6 +2,7 @@ from .annotated import AnnotatedSource as AnnotatedSource
 from .folder import FolderSource as FolderSource
 from .loader import ViewLoader as ViewLoader
 from .named import ArraySource as ArraySource
+from .noisy_labels import NoisyLabels as NoisyLabels
 from .open import open_data as open_data
 from .regions import MultiLabels as MultiLabels
 from .regions import Regions as Regions

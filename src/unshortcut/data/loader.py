@@ -63,6 +63,8 @@ class LoadedBatch(TypedDict):
     """(n,) int64: indices in the source."""
     label: Tensor
     """(n,) int64, -1 without a label."""
+    trusted: Tensor | None
+    """(n,) bool: whether a label is known to be right; None if the source says nothing of it."""
     metadata: dict[str, Tensor]
     """(n, k) bool by view, from its transform."""
     multilabel: Tensor | None
@@ -86,6 +88,7 @@ class LoadedSample:
     metadata: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     multilabel: NDArray[np.int8] | None = None
     regions: Regions | None = None
+    trusted: bool | None = None
 
 
 class KeyedDataset(Dataset[LoadedSample]):
@@ -117,8 +120,9 @@ class KeyedDataset(Dataset[LoadedSample]):
             multilabel = None if shown is None else shown.values[used]
             if not isinstance(views, Views):
                 views = Views(views)
+            trusted = None if self.source.trusted is None else bool(self.source.trusted[used])
             return LoadedSample(
-                views, used, label, failures, views.metadata, multilabel, views.regions
+                views, used, label, failures, views.metadata, multilabel, views.regions, trusted
             )
         identity, reason = failures[-1]
         raise RunError(
@@ -265,10 +269,12 @@ def collate(samples: list[LoadedSample]) -> LoadedBatch:
     }
     shown = [one.multilabel for one in samples if one.multilabel is not None]
     regions = [one.regions for one in samples if one.regions is not None]
+    trusted = [one.trusted for one in samples if one.trusted is not None]
     return LoadedBatch(
         views={name: torch.from_numpy(v).permute(0, 3, 1, 2) for name, (v, _) in stacked.items()},
         index=torch.tensor([sample.index for sample in samples], dtype=torch.int64),
         label=torch.tensor([sample.label for sample in samples], dtype=torch.int64),
+        trusted=torch.tensor(trusted) if trusted else None,
         metadata={
             name: torch.from_numpy(np.stack([sample.metadata[name] for sample in samples]))
             for name in samples[0].metadata

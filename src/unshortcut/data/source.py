@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.data.failures import Failure
@@ -83,6 +84,8 @@ class ImageSource(ABC):
     """Names of the classes of masks, None if there are no masks."""
     multilabels: MultiLabels | None = None
     """The classes that each image shows, for images that may show several."""
+    trusted: NDArray[np.bool_] | None = None
+    """(N,): whether the label of an image is known to be right; None if nothing is said of it."""
     left_out: tuple[Failure, ...] = ()
     """Annotations that cannot be used, by the image that they belong to, with the reason."""
 
@@ -121,6 +124,7 @@ class DerivedSource(ImageSource):
         self.box_classes = source.box_classes
         self.mask_classes = source.mask_classes
         self.multilabels = source.multilabels
+        self.trusted = source.trusted
         self.left_out = source.left_out
 
     def original(self, index: int) -> int:
@@ -155,6 +159,8 @@ class Subset(DerivedSource):
         self.labels = None if source.labels is None else source.labels[self.indices]
         if source.multilabels is not None:
             self.multilabels = source.multilabels.take(self.indices)
+        if source.trusted is not None:
+            self.trusted = source.trusted[self.indices]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -189,6 +195,8 @@ class Joined(ImageSource):
         if len(shown) == len(sources) and all(one.classes == shown[0].classes for one in shown):
             values = np.concatenate([one.values for one in shown])
             self.multilabels = MultiLabels(shown[0].classes, values)
+        trusted = [source.trusted for source in sources if source.trusted is not None]
+        self.trusted = np.concatenate(trusted) if len(trusted) == len(sources) else None
         self.left_out = tuple(failure for source in sources for failure in source.left_out)
 
     def __len__(self) -> int:

@@ -26,6 +26,7 @@ _SIZES = {
     "coco": StatedSize(118_287, None, 640, 480, "COCO train2017"),
     "imagenette": StatedSize(9_469, 10, *_PHOTO, "the training set of Imagenette v2"),
     "cifar10": StatedSize(50_000, 10, 32, 32, "the training set of CIFAR-10"),
+    "cifar100": StatedSize(50_000, 100, 32, 32, "the training set of CIFAR-100"),
     "stl10@train+unlabeled": StatedSize(105_000, None, 96, 96, "STL-10, train and unlabeled"),
 }
 

@@ -8,6 +8,8 @@ from .contrastive import ContrastiveMethod as ContrastiveMethod
 from .contrastive import ContrastiveSettings as ContrastiveSettings
 from .densecl import DenseCL as DenseCL
 from .densecl import DenseCLSettings as DenseCLSettings
+from .gold_correction import GoldCorrection as GoldCorrection
+from .gold_correction import GoldCorrectionSettings as GoldCorrectionSettings
 from .infomin import InfoMin as InfoMin
 from .infomin import InfoMinSettings as InfoMinSettings
 from .insdis import InsDis as InsDis

@@ -13,12 +13,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from unshortcut.data.regions import Regions
+from unshortcut.data.source import ImageSource
 from unshortcut.distributed import rank
 from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.methods import optimization
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.models.checkpointing import recomputation
 from unshortcut.models.encoder import Encoder
+from unshortcut.models.loaded import LoadedModel
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
 from unshortcut.views.transform import ViewTransform
@@ -64,6 +66,11 @@ class MethodSettings(ABC):
     name: ClassVar[str]
     has_encoder: ClassVar[bool] = True
     """Whether the method trains an encoder; otherwise `build` is given a `NoEncoder`."""
+    has_classifier: ClassVar[bool] = False
+    """Whether the method trains a classifier that is exported with the encoder."""
+    corrects_labels: ClassVar[bool] = False
+    """Whether the method needs data with trusted labels (`data.label_noise`), and the classifier
+    of the phase before, which `Method.prepare` is given."""
     smallest_batch: ClassVar[int] = 2
     """Images that a batch must have at least."""
 
@@ -106,6 +113,8 @@ class Batch:
     """Boxes and mask of each image, in pixels of its view before padding."""
     sizes: Tensor | None = None
     """(N, 2): height and width of each view before padding; None if nothing is padded."""
+    trusted: Tensor | None = None
+    """(N,) bool: whether a label is known to be right, for methods that correct the others."""
 
     def __len__(self) -> int:
         """N, the number of images."""
@@ -175,6 +184,14 @@ class Method(LightningModule, ABC):
         """Networks of a step that call more of an encoder than its forward pass."""
         return ()
 
+    def prepare(self, before: LoadedModel, source: ImageSource) -> None:
+        """Learn from the model of the phase before and the training images, before the first step.
+
+        Called for methods that correct labels, and not again when a run is resumed from a
+        checkpoint: what it finds is kept in buffers.
+        """
+        return
+
     def optimized(self) -> Sequence[tuple[nn.Module, OptimizerSettings]]:
         """What is trained, and how: an optimizer for each entry."""
         return [(self, self.training_context.optimizer)]
@@ -239,7 +256,7 @@ class Method(LightningModule, ABC):
     def read(self, batch: Mapping[str, Any]) -> Batch:
         """A batch of the loader with normalized views."""
         views = {name: self.normalize(view) for name, view in batch["views"].items()}
-        also = {key: batch.get(key) for key in ("multilabel", "regions", "sizes")}
+        also = {key: batch.get(key) for key in ("multilabel", "regions", "sizes", "trusted")}
         metadata = batch.get("metadata", {})
         return Batch(views, batch.get("index"), batch.get("label"), metadata, **also)
 

@@ -35,6 +35,7 @@ class Pix2PixClassifierSettings(TranslationSettings):
     """The weights of the losses are ours; the dissertation does not state its own."""
 
     name = "pix2pix_classifier"
+    has_classifier = True
 
     weights: str = ""
     """The Pix2Pix run to start from: its folder, or its file `generator.safetensors`."""

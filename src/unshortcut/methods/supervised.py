@@ -34,6 +34,7 @@ class SupervisedSettings(MethodSettings):
     """Settings of the loss."""
 
     name = "supervised"
+    has_classifier = True
 
     label_smoothing: Annotated[Number, Field(ge=0, lt=1)] = 0.0
     """Share of a label that is spread evenly over all classes (Szegedy et al. 2016)."""

@@ -22,8 +22,10 @@ from .heads import PuzzleHead as PuzzleHead
 from .heads import SpaceHeads as SpaceHeads
 from .load import load_model as load_model
 from .loaded import LoadedModel as LoadedModel
+from .logits import compute_logits as compute_logits
 from .momentum import MomentumCopy as MomentumCopy
 from .onnx import OnnxModel as OnnxModel
 from .onnx import export_onnx as export_onnx
 from .queue import Queue as Queue
+from .wide_resnet import WideResNet as WideResNet
 from .wrapping import from_module as from_module

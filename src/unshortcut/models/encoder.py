@@ -13,6 +13,7 @@ from unshortcut.models.alexnet import alexnet_jigsaw  # noqa: F401 (importing re
 from unshortcut.models.branches import Branched
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.heads import HiddenLayerSettings, WithHiddenLayers
+from unshortcut.models.wide_resnet import wrn_40_2  # noqa: F401 (importing registers it)
 
 INITIAL_ONLY = frozenset({"zero_init_last", "weight_init"})
 """Options of timm models that change the initial weights and nothing else."""

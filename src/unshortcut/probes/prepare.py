@@ -97,8 +97,10 @@ def features_of(
 def _default_tests(data: Data) -> list[Data]:
     if isinstance(data, ImageSource):
         raise UsageError("pass the test data as 'tests': an image source has no splits")
-    known = splits(data)
-    for split in ("test", "val"):
-        if split in known:
-            return [f"{DataSpec.parse(data).where}@{split}"]
+    spec = DataSpec.parse(data)
+    own, known = spec.split or "", splits(spec.where)
+    kind = own.removesuffix("train") if own.endswith("-train") else ""  # scene-train: scene-test
+    for split in (f"{kind}test", f"{kind}val", "test", "val"):
+        if split in known and split not in own:  # "val" is in "trainval", "test" in "train+test"
+            return [f"{spec.where}@{split}"]
     raise UsageError(f"'{data}' has no 'test' or 'val' split; name the test data with --on")

@@ -1,6 +1,7 @@
 from .catalog import RecipeInfo as RecipeInfo
 from .catalog import list_recipes as list_recipes
 from .catalog import recipe_infos as recipe_infos
+from .label_noise import LabelNoise as LabelNoise
 from .load import load_recipe as load_recipe
 from .load import read_recipe as read_recipe
 from .load import to_mapping as to_mapping

@@ -18,6 +18,7 @@ GROUPS = {
     "shapes": "Embedded shapes: minutes on two cores, nothing to download",
     "imagenette": "Imagenette: half an hour on two cores",
     "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
     "stl10": "STL-10",
     "imagenet100": "ImageNet-100: Ge et al. 2021, negatives with diminished semantics",
     "looc": "ImageNet-100: Xiao et al. 2020, leave-one-out contrastive learning (LooC)",

@@ -6,10 +6,11 @@ from typing import Any, Literal, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import AnyMethod, TrainingContext
+from unshortcut.methods.method import AnyMethod, MethodSettings, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.models.encoder import EncoderSettings
 from unshortcut.parts import build
+from unshortcut.recipes.label_noise import LabelNoise
 from unshortcut.recipes.phases import Phase, check_names, of_phase
 from unshortcut.recipes.views import Strict, ViewSettings
 from unshortcut.views.plan import ViewPlan
@@ -22,6 +23,8 @@ class DataSettings(Strict):
     """The data set that the recipe is made for; `--data` gives another one, or its path."""
     filtered_copy: str | None = None
     """A copy of the data made by `unshortcut filter`, to train on in addition to the data."""
+    label_noise: LabelNoise | None = None
+    """Labels to corrupt at random, all but those of a trusted part of the images."""
     batch_size: int = Field(256, ge=1)
     """Images per optimizer step, over all devices and accumulated batches."""
     workers: int | None = Field(None, ge=0)
@@ -103,6 +106,12 @@ class Recipe(Strict):
             )
         if not self.method.has_encoder:
             self._check_without_encoder()
+        noise = self.data.label_noise
+        if self.method.corrects_labels and (noise is None or not noise.gold):
+            raise UsageError(
+                f"method '{self.method.name}' needs trusted labels: set data.label_noise with a "
+                "gold fraction above 0"
+            )
         self.view_plan()
         self.resolved_phases()
         return self
@@ -136,6 +145,9 @@ class Recipe(Strict):
                         f"the encoder is not that of '{before}', whose weights it starts from; "
                         "state 'init' to start from others, or null to start anew"
                     )
+                classifier = bool(found) and found[-1].recipe.method.has_classifier
+                if recipe.method.corrects_labels and not classifier:
+                    raise UsageError(needs_classifier(recipe.method))
                 found.append(ResolvedPhase(phase, recipe, continues))
         return found
 
@@ -180,6 +192,14 @@ class Recipe(Strict):
             num_classes,
             views.size,
         )
+
+
+def needs_classifier(method: MethodSettings) -> str:
+    """What is missing where a method that corrects labels follows no classifier."""
+    return (
+        f"method '{method.name}' needs the classifier of a phase before it, which is trained on "
+        "the untrusted labels, as in the recipe glc-shapes"
+    )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from .effects import not_worse as not_worse
 from .effects import slope as slope
 from .measure import Measure as Measure
 from .measures.linear_probe import LinearProbeMeasure as LinearProbeMeasure
+from .measures.own_classifier import OwnClassifierMeasure as OwnClassifierMeasure
 from .measures.pair_similarity import SimilarityMeasure as SimilarityMeasure
 from .measures.spaces import SpacesMeasure as SpacesMeasure
 from .measures.tasks import FactorsMeasure as FactorsMeasure

@@ -8,11 +8,11 @@ from typing import Any
 
 from rich.console import Console
 
+from unshortcut.data.class_files import read_hierarchy
 from unshortcut.data.open import open_data, splits
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.measuring.subjects.class_files import read_hierarchy
 from unshortcut.measuring.subjects.conflict import Conflict, open_conflict
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.probes.run import Data
@@ -71,10 +71,17 @@ class Evaluation:
         if isinstance(self.train, Shapes):
             usual = {split: self._shapes(split) for split in SHAPES_SPLITS if split not in given}
             return {**usual, **given}
-        found = {"test": given["test"] if "test" in given else self._test_split(), **given}
+        found = {"test": self.test, **given}
         if "texture" not in found:
             found["texture"] = textures_of(found["test"], self.console)
         return found
+
+    @cached_property
+    def test(self) -> ImageSource:
+        """The test set called `test` alone, for measures that need no other."""
+        if "test" in self.more_tests:
+            return open_data(self.more_tests["test"])
+        return self._shapes("test") if isinstance(self.train, Shapes) else self._test_split()
 
     @cached_property
     def transfers(self) -> dict[str, tuple[ImageSource, ImageSource]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from unshortcut.data.class_files import read_hierarchy
 from unshortcut.data.copies import with_filtered_copy
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
@@ -46,10 +47,12 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
 def _content(recipe: Recipe, source: ImageSource) -> list[Any]:
     """What the weights of a training without phases depend on."""
     recipe = without_absent(recipe)
-    filtered = recipe.data.filtered_copy
+    filtered, noise = recipe.data.filtered_copy, recipe.data.label_noise
     data = source if filtered is None else with_filtered_copy(source, filtered)
     copies = plan_copies(recipe.view_plan()).fingerprints()
     content = [_VERSION, _stated(recipe), data.fingerprint(), copies]
+    if noise is not None and noise.hierarchy is not None:
+        content.append(read_hierarchy(noise.hierarchy))
     return content if recipe.init is None else [*content, load_initial(recipe.init).fingerprint]
 
 

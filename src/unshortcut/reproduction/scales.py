@@ -69,12 +69,33 @@ def scale_settings(scale: str) -> ScaleSettings:
 
 
 def scale_recipe(recipe: "Recipe", scale: Scale, own: Sequence[str] = ()) -> "Recipe":
-    """A recipe at a scale; `own` are the changes of a claim, which come after those for all."""
+    """A recipe at a scale; `own` are the changes of a claim, which come after those for all.
+
+    A change also replaces what single phases of the recipe state under the same key.
+    """
     from unshortcut.recipes.load import load_recipe, to_mapping
 
-    chosen = scale_settings(scale)
-    present = [one for one in chosen.changes_of_parts if _has_part(to_mapping(recipe), one)]
-    return load_recipe(recipe, [*chosen.changes, *present, *own])
+    chosen, values = scale_settings(scale), to_mapping(recipe)
+    present = [one for one in chosen.changes_of_parts if _has_part(values, one)]
+    changes = [*chosen.changes, *present, *own]
+    phases: list[dict[str, Any]] = values.get("phases", [])
+    stated = [
+        f"phases.{phase['name']}.{change}"
+        for change in changes
+        for phase in phases
+        if _has_key(phase, change)
+    ]
+    return load_recipe(recipe, [*changes, *stated])
+
+
+def _has_key(values: Any, change: str) -> bool:
+    """Whether values state the key that a change sets."""
+    key, _, _ = change.partition("=")
+    for part in key.split("."):
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
 
 
 def _has_part(values: Any, change: str) -> bool:

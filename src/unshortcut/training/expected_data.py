@@ -49,10 +49,15 @@ def expected_data(
     name = "data" if given is None else data_name(given)
     stated = None if isinstance(given, ImageSource) else stated_size(str(given))
     made = MadeImages(*((stated.width, stated.height) if stated else _TYPICAL))
-    copies = 1 if recipe.data.filtered_copy is None else 2
+    noise = recipe.data.label_noise
+
+    def count(images: int) -> int:
+        selected = images if noise is None else noise.count(images)
+        return selected if recipe.data.filtered_copy is None else 2 * selected
+
     classes = stated.num_classes if stated else None
     if num_images is not None or given is None:
-        return ExpectedData(name, copies * (num_images or 0), classes, "given"), made
+        return ExpectedData(name, count(num_images or 0), classes, "given"), made
     # A path that the user gave and that does not exist is an error, as in a run.
     downloads = not isinstance(given, ImageSource) and DataSpec.parse(given).where in NAMES
     absent = not isinstance(given, ImageSource) and not _is_here(given)
@@ -63,8 +68,8 @@ def expected_data(
             f"'{given}' is not on this machine, and its size is not known: give its place with "
             "--data, or its size with --num-images"
         )
-    count = copies * stated.num_images
-    return ExpectedData(name, count, classes, "stated", stated.origin), made
+    images = count(stated.num_images)
+    return ExpectedData(name, images, classes, "stated", stated.origin), made
 
 
 def _opened(
@@ -72,7 +77,9 @@ def _opened(
 ) -> tuple[ExpectedData, ImageSource]:
     copies, filtered = plan_copies(recipe.view_plan()), recipe.data.filtered_copy
     check_copies(copies, filtered)
-    source = open_data(data)
+    source, noise = open_data(data), recipe.data.label_noise
+    if noise is not None:
+        source = noise.select(noise.corrupt(source, recipe.seed))
     if filtered is not None:
         source = with_filtered_copy(source, filtered)
     classes = None if source.classes is None else len(source.classes)

@@ -25,6 +25,8 @@ class PhaseRun:
     folder: RunFolder
     init: str | Path | None
     """Weights to start from; those of the phase before may not be there yet."""
+    before: Path | None = None
+    """Folder of the phase before, whether or not its weights are started from."""
 
     @property
     def name(self) -> str:
@@ -58,7 +60,8 @@ def phase_runs(recipe: Recipe, run: RunFolder, init: str | Path | None = None) -
                 )
             start = init
         folder = RunFolder(run.path / f"{number}-{resolved.phase.name}")
-        found.append(PhaseRun(resolved, folder, start))
+        before = found[-1].folder.path.resolve() if found else None
+        found.append(PhaseRun(resolved, folder, start, before))
     return found
 
 

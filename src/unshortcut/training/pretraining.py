@@ -27,6 +27,7 @@ from unshortcut.training.acceleration import check_hardware
 from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.initial_weights import load_initial, load_into, take_up_classifier
+from unshortcut.training.label_correction import prepare_correction
 from unshortcut.training.machine import Machine, find_machine
 from unshortcut.training.phases import PhaseRun, finish_run, phase_runs
 from unshortcut.training.records import (
@@ -139,7 +140,7 @@ class _Session:
                 self.console.print(f"phase {number} of {len(phases)}: {phase.name}")
             begun = self.leads and phase.folder.check(resume=True)
             with of_phase(phase.name):
-                self.train(phase.recipe, run_data, phase.folder, phase.init, begun)
+                self.train(phase.recipe, run_data, phase.folder, phase.init, begun, phase.before)
             wait_for_ranks()  # until the weights are written that the next phase starts from
         return finish_run(folder, recipe) if self.leads else {}
 
@@ -167,9 +168,11 @@ class _Session:
         folder: RunFolder,
         init: str | Path | None,
         resumes: bool,
+        before: Path | None = None,
     ) -> dict[str, float]:
-        """Train, export and measure; returns the metrics in the process that leads."""
+        """Train after the phase in `before`; returns the metrics in the process that leads."""
         method = build_method(recipe, init, data.source, self.console if self.leads else None)
+        prepare_correction(method, recipe, data.source, folder, before)
         warnings = check_method(method, recipe, self.machine)
         if self.leads:
             for warning in warnings:

@@ -9,6 +9,7 @@ from unshortcut.data.copies import CopiedSource, SameSizeCopies, open_copy, with
 from unshortcut.data.failures import Failure
 from unshortcut.data.loader import check_batch
 from unshortcut.data.naming import data_name
+from unshortcut.data.noisy_labels import gold_images
 from unshortcut.data.open import open_data
 from unshortcut.data.scan import ScanReport, readable, scan
 from unshortcut.data.source import ImageSource, Joined
@@ -33,7 +34,7 @@ class RunData:
     """Copies from which single views are made."""
     unreadable: tuple[Failure, ...]
     knn: KnnData | None
-    """Originals for online kNN, None without labels."""
+    """Originals for online kNN, None without labels; with label noise, those that are trusted."""
 
     @property
     def num_classes(self) -> int | None:
@@ -67,7 +68,8 @@ def open_run_data(
     if given is None:
         raise UsageError("the recipe names no data; choose them with --data")
     spec = given if isinstance(given, ImageSource) else str(given)
-    original = everything = open_data(spec)
+    original, noise = open_data(spec), recipe.data.label_noise
+    everything = original if noise is None else noise.corrupt(original, recipe.seed)
     copies = plan_copies(recipe.view_plan())
     filtered = recipe.data.filtered_copy
     check_copies(copies, filtered)
@@ -93,16 +95,20 @@ def open_run_data(
     key = spec, recipe.seed
     if key not in scans:
         scans[key] = scanned(original)
-    source = checked(original, scans[key])
+    source = checked(everything, scans[key])
+    # Of images whose labels are not trusted, the true labels are not known.
+    known = source if noise is None else gold_images(source)
+    knn = knn_data(spec, known, recipe.seed)
+    if noise is not None:
+        source, everything = noise.select(source), noise.select(everything)
     check_batch(len(source), recipe.data.batch_size)
-    knn = knn_data(spec, source, recipe.seed)
     # Images whose copy is missing stay: they are replaced when a view needs the copy.
     for where, copy in copies.same_size.items():
         checked_copy(SameSizeCopies(source, copy), where)
     for where, copy in copies.any_size.items():
         checked_copy(CopiedSource(source, copy), where)
     if filtered is not None:
-        everything = with_filtered_copy(original, filtered)
+        everything = with_filtered_copy(everything, filtered)
         copied = checked_copy(CopiedSource(source, open_copy(filtered)), filtered)
         source = Joined(source, copied)
     return RunData(

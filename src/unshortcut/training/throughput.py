@@ -111,6 +111,7 @@ def _batch(sample: LoadedSample, count: int, device: torch.device) -> LoadedBatc
     # The first row of a memory bank, and a class even if the image has none.
     batch["index"] = torch.zeros_like(batch["index"], device=device)
     batch["label"] = batch["label"].clamp(min=0).to(device)
+    batch["trusted"] = torch.zeros(count, dtype=torch.bool, device=device)
     return batch
 
 

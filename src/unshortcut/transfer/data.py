@@ -1,5 +1,6 @@
 """The data of fine-tuning: images to train on, to choose the best weights on, and to test on."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,10 @@ from unshortcut.probes.holdout import stratified_holdout
 from unshortcut.progress import bar
 from unshortcut.randomness import generator
 from unshortcut.transfer.protocol import Protocol, TransferData
+from unshortcut.transfer.task import TaskSettings
+
+_TRAIN = re.compile(r"\btrain(val)?\b")
+"""The name of training images in that of a split."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def open_task_data(
     """
     task, settings = protocol.task, protocol.data
     everything = open_data(data)
-    classes = task.classes(everything)
+    classes = _classes(task, everything, data)
     named = tests if isinstance(tests, Mapping) else by_short_name(list(tests) or _tests(data))
     opened = {
         name: _same_classes(open_data(one), protocol, classes, name) for name, one in named.items()
@@ -102,31 +107,45 @@ def open_task_data(
     return TaskData(data_name(data), classes, train, validation, opened, failures)
 
 
-def _tests(data: Data) -> list[Data]:
+def _tests(data: Data) -> Sequence[Data]:
     """The data to test on if none are named: the split `test`, or else `val`; or none."""
-    if isinstance(data, ImageSource):
-        return []
-    where, known = DataSpec.parse(data).where, splits(DataSpec.parse(data).where)
-    own = DataSpec.parse(data).split or ("train" if "train" in known else None)
-    prefix = (own or "").removesuffix("train")  # e.g. scene-train, scene-test
-    for split in (f"{prefix}test", f"{prefix}val", "test", "val"):
-        if split in known and split != own:
-            return [f"{where}@{split}"]
-    return []
+    return [one for one in (_sibling(data, "test"), _sibling(data, "val")) if one is not None][:1]
 
 
 def _validation_split(data: Data, tests: Mapping[str, Data]) -> str | None:
     """A split `val` beside the training images that is not among the tests."""
+    own = _sibling(data, "val")
+    return None if own in [str(one) for one in tests.values()] else own
+
+
+def _sibling(data: Data, name: str) -> str | None:
+    """The split beside the training images that is called like theirs, with another name.
+
+    Beside `scene-train` that is `scene-val`, and `val-segmentation` beside `train-segmentation`.
+    """
     if isinstance(data, ImageSource):
         return None
     spec = DataSpec.parse(data)
-    prefix = (spec.split or "train").removesuffix("train") if spec.split != "val" else None
-    if prefix is None:
-        return None
-    own = f"{spec.where}@{prefix}val"
-    if f"{prefix}val" not in splits(spec.where) or own in [str(one) for one in tests.values()]:
-        return None
-    return own
+    own = spec.split or "train"
+    if name == "val" and "trainval" in own:
+        return None  # which it contains
+    split = _TRAIN.sub(name, own)
+    known = splits(spec.where)
+    return f"{spec.where}@{split}" if split != own and split in known else None
+
+
+def _classes(task: TaskSettings, source: ImageSource, data: Data) -> tuple[str, ...]:
+    """The classes to predict; an error names the split that has masks, if there is one."""
+    try:
+        return task.classes(source)
+    except UsageError as error:
+        if isinstance(data, ImageSource):
+            raise
+        spec = DataSpec.parse(data)
+        masked = f"{spec.split or 'train'}-segmentation"
+        if not task.dense or masked not in splits(spec.where):
+            raise
+        raise UsageError(f"{error}; images with masks are {spec.where}@{masked}") from None
 
 
 def _same_classes(

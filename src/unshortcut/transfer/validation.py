@@ -1,5 +1,6 @@
 """The metric on held-out images while a task trains, and the weights that were best by it."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +34,8 @@ class Validation(Callback):
         assert isinstance(pl_module, Task)
         metrics = self.evaluation.score(pl_module)
         value = metrics[self.metric]
-        if self.best is None or value > self.best:
+        # A metric may be undefined, for instance if the held-out images show no class.
+        if self.best is None or value > self.best or math.isnan(self.best):
             self.best = value
             write_bytes(self.folder.best_state, save(_copies(pl_module.state_dict())))
         self.loop.progress.note = f"{self.metric} {value:.1f} (best {self.best:.1f})"

@@ -9,9 +9,9 @@ import timm.data
 import torchvision
 
 from tests.real_data import real_data
+from unshortcut.data.class_files import read_mapping
 from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.subjects.class_files import read_mapping
 from unshortcut.measuring.subjects.class_names import (
     CATEGORIES,
     Aggregate,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from unshortcut.data.class_files import read_class_names, read_hierarchy
 from unshortcut.errors import UsageError
-from unshortcut.measuring.subjects.class_files import read_class_names, read_hierarchy
 
 
 @pytest.mark.parametrize("separator", [",", "\t"])

@@ -4,8 +4,12 @@ import csv
 import json
 from pathlib import Path
 
+from unshortcut.data.class_lists import LISTS
 from unshortcut.data.wordnet import coarse_classes
 from unshortcut.errors import UsageError
+
+_HIERARCHIES = {"cifar100": "cifar100.tsv", "shapes": "shapes.tsv"}
+"""Files of `LISTS` that are hierarchies, by the names of their data sets."""
 
 
 def read_mapping(path: str | Path) -> dict[str, tuple[str, ...]]:
@@ -28,12 +32,15 @@ def read_hierarchy(path: str | Path) -> dict[str, str]:
     """Coarse class by fine class: a file with two columns (CSV or TSV), one line per fine class.
 
     `wordnet` is WordNet's hierarchy of the classes of ImageNet, and `wordnet:dog,bird` has only
-    these coarse classes.
+    these coarse classes. `cifar100` has the superclasses of CIFAR-100, and `shapes` coarse classes
+    of the embedded shapes.
     """
     name, colon, classes = str(path).partition(":")
     if name == "wordnet" and (colon or not Path(name).exists()):
         return coarse_classes([one.strip() for one in classes.split(",") if one.strip()])
     path = Path(path)
+    if str(path) in _HIERARCHIES and not path.exists():
+        path = LISTS / _HIERARCHIES[str(path)]
     found: dict[str, str] = {}
     for fine, coarse in _two_columns(_read(path, "hierarchy"), path):
         if fine in found:
