@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.data.images import write_tree
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.transfer.data import Repeated, TaskData, open_task_data
+from unshortcut.transfer.data import TaskData, open_task_data
 from unshortcut.transfer.protocol import load_protocol
 
 QUIET = Console(quiet=True)
@@ -62,13 +62,6 @@ def test_a_fraction_has_every_class_and_depends_on_its_seed() -> None:
         return [train.identity(i) for i in range(len(train))]
 
     assert kept() == kept() != kept("data.fraction_seed=1")
-
-
-def test_images_that_are_repeated_are_different_images_of_an_epoch() -> None:
-    repeated = Repeated(TRAIN, 3)
-    assert len(repeated) == 240
-    assert repeated.identity(85) == TRAIN.identity(5)
-    assert repeated.labels is not None and repeated.labels[85] == TRAIN.labels[5]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ class TrainingProgress(Callback):
         )
         self._progress.start()
         total = trainer.num_training_batches * (trainer.max_epochs or 1)
+        if trainer.max_steps >= 0:
+            total = min(total, trainer.max_steps * trainer.accumulate_grad_batches)
         done = int(method_of(pl_module).batches_seen)
         self._task = self._progress.add_task(
             self.label, total=total, completed=done, speed="…", loss="…", note=""

@@ -13,7 +13,7 @@ from unshortcut.data.failures import Failure
 from unshortcut.data.naming import Data, by_short_name, data_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.scan import readable, scan
-from unshortcut.data.source import Annotated, DerivedSource, ImageSource, Subset
+from unshortcut.data.source import Annotated, ImageSource, Subset
 from unshortcut.errors import UsageError
 from unshortcut.probes.class_subset import with_training_labels
 from unshortcut.probes.holdout import stratified_holdout
@@ -45,23 +45,6 @@ class TaskData:
         parts = [self.train.fingerprint()]
         parts += [] if self.validation is None else [self.validation.fingerprint()]
         return "-".join(parts)
-
-
-class Repeated(DerivedSource):
-    """The images of a source several times, as different images of one epoch."""
-
-    def __init__(self, source: ImageSource, times: int) -> None:
-        super().__init__(source)
-        self.times = times
-        self.labels = None if source.labels is None else np.tile(source.labels, times)
-        if source.multilabels is not None:
-            self.multilabels = source.multilabels.take(np.tile(np.arange(len(source)), times))
-
-    def __len__(self) -> int:
-        return self.times * len(self.source)
-
-    def original(self, index: int) -> int:
-        return index % len(self.source)
 
 
 def open_task_data(
