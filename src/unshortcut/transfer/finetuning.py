@@ -64,7 +64,8 @@ def finetune(
     of one that is finished.
 
     Args:
-        model: as in `load_model`; it must have weights that can be trained.
+        model: as in `load_model`; it must have weights that can be trained. A module of your own is
+            trained in place.
         data: training data with what the task needs: labels, several labels per image, boxes or
             masks.
         task: `classify`, `multilabel`, `detect` or `segment`.
