@@ -16,7 +16,7 @@ from unshortcut.methods.method import DeviceBatch
 from unshortcut.models.load import ModelLike
 from unshortcut.progress import bar
 from unshortcut.result import commit, public_name, versions, write_result
-from unshortcut.training.acceleration import check_hardware
+from unshortcut.training.acceleration import check_hardware, device_type
 from unshortcut.training.machine import Machine, find_machine
 from unshortcut.training.resume import check_same_run
 from unshortcut.transfer.data import TaskData, open_task_data
@@ -188,6 +188,7 @@ class _Run:
     def finish(self, task: Task, data: TaskData, validation: Validation | None) -> dict[str, float]:
         """Export the last and the best weights, and measure both on the test sets."""
         folder = self.folder
+        task.to(device_type())  # Lightning has moved it to the CPU
         origin = {"recipe": to_mapping(self.protocol), "versions": versions(), "commit": commit()}
         about = About(data.classes, self.setup.preprocessing, origin)
         metrics: dict[str, float] = {}
