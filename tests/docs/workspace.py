@@ -16,6 +16,7 @@ import typer
 from PIL import Image
 
 import unshortcut.training
+import unshortcut.transfer
 from tests.docs.markdown import ROOT, Block
 from unshortcut import discovery
 from unshortcut.cli import main as cli
@@ -32,6 +33,14 @@ SMALL = (
     "views.size=32",
 )
 """What every training in the docs is changed to."""
+SMALL_FINETUNING = (
+    "schedule.steps=2",
+    "schedule.warmup=0",
+    "data.batch_size=8",
+    "data.workers=0",
+    "views.size=32",
+)
+"""What every fine-tuning in the docs is changed to."""
 SMALL_COUNT = 64
 """Images in a split of `shapes`."""
 ELSEWHERE = re.compile(r"/data/|cifar10|timm:|--devices|--engine ray|^demo\b|^reproduce \S")
@@ -128,10 +137,13 @@ def workspace(folder: Path) -> Iterator[Workspace]:
         target = "unshortcut.training.pretraining.pretrain"
         pretrain = importlib.import_module(target.rpartition(".")[0]).pretrain
         monkeypatch.setattr(target, with_small_settings(pretrain))
-        _forget_lazy("pretrain")
+        of_transfer = importlib.import_module("unshortcut.transfer.finetuning")
+        finetune = with_few_steps(of_transfer.finetune)
+        monkeypatch.setattr("unshortcut.transfer.finetuning.finetune", finetune)
+        _forget_lazy("pretrain", "finetune")
         _write_data(folder)
         yield Workspace(folder, monkeypatch)
-    _forget_lazy("pretrain")
+    _forget_lazy("pretrain", "finetune")
     for name in set(sys.modules) - modules:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
             _forget(name)
@@ -150,10 +162,20 @@ def with_small_settings(pretrain: Callable[..., Any]) -> Callable[..., Any]:
     return small
 
 
-def _forget_lazy(name: str) -> None:
-    """Let lazy packages look a name up again, which they keep after its first use."""
-    for package in (unshortcut, unshortcut.training):
-        vars(package).pop(name, None)
+def with_few_steps(finetune: Callable[..., Any]) -> Callable[..., Any]:
+    """`finetune` with `SMALL_FINETUNING` after the caller's own changes."""
+
+    def small(*arguments: Any, sets: Any = (), **options: Any) -> Any:
+        return finetune(*arguments, sets=[*sets, *SMALL_FINETUNING], **options)
+
+    return small
+
+
+def _forget_lazy(*names: str) -> None:
+    """Let lazy packages look names up again, which they keep after their first use."""
+    for package in (unshortcut, unshortcut.training, unshortcut.transfer):
+        for name in names:
+            vars(package).pop(name, None)
 
 
 def _forget(module: str) -> None:

@@ -113,3 +113,13 @@ def test_images_without_detections_or_objects() -> None:
     wrong_in_empty = [found(((0, 0), 0, 0.9)), found(((0, 0), 0, 0.8))]
     assert voc_precision(wrong_in_empty, [nothing, one], 1).area[0] == 0.5
     assert coco_precision(wrong_in_empty, [nothing, one])["ap50"] == pytest.approx(0.5)
+
+
+def test_a_rank_evaluates_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exchange(*given: object, **options: object) -> None:
+        raise AssertionError("waits for the other ranks")
+
+    monkeypatch.setattr("torchmetrics.metric.Metric._sync_dist", exchange)
+    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
+    annotations = [Regions.of_boxes(at((0, 0)), np.array([0]))]
+    assert coco_precision([found(((0, 0), 0, 0.9))], annotations)["ap"] == pytest.approx(1)

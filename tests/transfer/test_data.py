@@ -55,6 +55,11 @@ def test_nothing_is_chosen_if_nothing_is_held_out() -> None:
     assert data.validation is None and len(data.train) == 80
 
 
+def test_too_few_images_to_hold_any_out_are_all_trained_on() -> None:
+    data = opened(Shapes("train", size=16, count=8))
+    assert data.validation is None and len(data.train) == 8
+
+
 def test_a_fraction_has_every_class_and_depends_on_its_seed() -> None:
     def kept(*sets: str) -> list[str]:
         train = opened(TRAIN, "data.validation=0", "data.fraction=0.01", *sets).train

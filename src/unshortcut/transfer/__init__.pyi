@@ -1,6 +1,10 @@
 from .detector_onnx import export_detector_onnx as export_detector_onnx
 from .exported import load_detector as load_detector
+from .finetuning import FinetuningRun as FinetuningRun
+from .finetuning import finetune as finetune
 from .metrics.average_precision import Detections as Detections
+from .protocol import Protocol as Protocol
+from .protocol import load_protocol as load_protocol
 from .segmenter import load_segmenter as load_segmenter
 from .segmenter_onnx import export_segmenter_onnx as export_segmenter_onnx
 from .task import Example as Example

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.console import Console
 
 from unshortcut.arrays import IndexArray
@@ -80,10 +81,14 @@ def open_task_data(
             validation = _same_classes(open_data(own), protocol, classes, str(own))
         else:
             held = _held_out(train, settings.validation, protocol.seed)
-            validation, train = (
-                Subset(train, np.flatnonzero(held)),
-                Subset(train, np.flatnonzero(~held)),
-            )
+            if held.any():
+                validation = Subset(train, np.flatnonzero(held))
+                train = Subset(train, np.flatnonzero(~held))
+            elif visible:
+                console.print(
+                    f"{len(train)} images are too few to hold any out: the last weights are the "
+                    "result"
+                )
     if task.dense:
         train = Annotated(train)
     failures = (*report.bad, *everything.left_out)
@@ -173,19 +178,13 @@ def _fraction(source: ImageSource, settings: TransferData) -> ImageSource:
     return Subset(source, np.sort(np.concatenate(kept)))
 
 
-def _held_out(
-    source: ImageSource, part: float, seed: int
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """(N,) bool: a share of the images, of each class where images have one."""
-    if source.labels is not None:
-        held = stratified_holdout(torch.from_numpy(source.labels), part, seed)
-        return np.asarray(held.numpy())
-    count = round(part * len(source))
-    if not 0 < count < len(source):
-        raise UsageError(
-            f"data.validation {part} of {len(source)} images is no image to choose weights on; "
-            "set it to 0 to keep the last weights"
-        )
-    held_out = np.zeros(len(source), dtype=np.bool_)
-    held_out[generator(seed, "validation").permutation(len(source))[:count]] = True
-    return held_out
+def _held_out(source: ImageSource, part: float, seed: int) -> NDArray[np.bool_]:
+    """(N,) bool: a share of the images, of each class where images have one; maybe none."""
+    held = np.zeros(len(source), dtype=np.bool_)
+    if source.labels is None:
+        count = min(round(part * len(source)), len(source) - 1)
+        held[generator(seed, "validation").permutation(len(source))[:count]] = True
+    elif np.bincount(source.labels).max() > 1:
+        chosen = stratified_holdout(torch.from_numpy(source.labels), part, seed)
+        held[chosen.numpy()] = True
+    return held

@@ -86,10 +86,6 @@ class Protocol(Strict):
             raise UsageError(
                 f"data.batch_size {batch} must be a multiple of training.accumulate {accumulate}"
             )
-        if self.schedule.head_first and self.train.encoder == "none":
-            raise UsageError(
-                "schedule.head_first: a frozen encoder is never trained; leave it at 0"
-            )
         return self
 
 

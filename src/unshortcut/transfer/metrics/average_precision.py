@@ -122,7 +122,8 @@ def coco_precision(
     """
     from torchmetrics.detection import MeanAveragePrecision
 
-    metric = MeanAveragePrecision(backend="faster_coco_eval")
+    # One rank evaluates alone: to synchronize would be to wait for the others forever.
+    metric = MeanAveragePrecision(backend="faster_coco_eval", sync_on_compute=False)
     metric.warn_on_many_detections = False  # COCO uses the 100 best of an image
     metric.update(
         [
