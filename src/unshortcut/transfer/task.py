@@ -86,7 +86,8 @@ class TaskSettings(ABC):
         return
 
 
-AnyTask = Annotated[TaskSettings, PartOf("unshortcut.transfer.tasks", TaskSettings, "task")]
+TASKS = PartOf("unshortcut.transfer.tasks", TaskSettings, "task")
+AnyTask = Annotated[TaskSettings, TASKS]
 """A field that holds the settings of a task."""
 
 
