@@ -127,6 +127,19 @@ def test_data_without_what_a_task_needs_are_refused(data: Shapes, task: str, mes
         opened(data, task=task)
 
 
+def test_test_data_with_other_annotations_are_named(tmp_path: Path) -> None:
+    for root, classes in (("a", "cat\ndog\n"), ("b", "dog\ncat\n")):
+        write_tree(tmp_path / root, ["1.png"])
+        rows = "image,class,x0,y0,x1,y1\n1.png,cat,1,1,3,3\n"
+        (tmp_path / root / "boxes.csv").write_text(rows)
+        (tmp_path / root / "classes.txt").write_text(classes)
+    tests = [tmp_path / "b"]
+    with pytest.raises(UsageError, match="'b' has the classes of the training data in another"):
+        opened(tmp_path / "a", task="detect", tests=tests)
+    with pytest.raises(UsageError, match="'t': task 'detect' needs annotated boxes"):
+        opened(tmp_path / "a", task="detect", tests={"t": TRAIN})
+
+
 def test_a_folder_without_classes_is_refused_for_classification(tmp_path: Path) -> None:
     write_tree(tmp_path, ["1.png", "2.png"])
     with pytest.raises(UsageError, match="task 'classify' needs a label for each image"):

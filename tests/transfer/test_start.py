@@ -104,6 +104,12 @@ def test_a_loaded_model_is_not_changed(tmp_path: Path) -> None:
     assert all(torch.equal(t, before[n]) for n, t in loaded.module.state_dict().items())
 
 
+def test_a_detector_is_no_encoder(tmp_path: Path) -> None:
+    (tmp_path / "detector.safetensors").touch()
+    with pytest.raises(UsageError, match="it is the run of a detector"):
+        load_start(tmp_path)
+
+
 def test_a_model_without_trainable_weights_gets_one_sentence(tmp_path: Path) -> None:
     path = export(tiny_model(tmp_path), "onnx", tmp_path / "tiny.onnx")
     with pytest.raises(UsageError, match="'tiny' has no weights that can be trained"):

@@ -36,6 +36,9 @@ __all__ = [
     "load_model", "models_by_name", "with_classes",
 ]  # fmt: skip
 
+_DENSE = ("detector", "segmenter")
+"""What a run of fine-tuning for boxes or masks trains and saves in the place of an encoder."""
+
 
 def load_model(
     spec: str | Path,
@@ -100,7 +103,9 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
         return _onnx(path, stated)
     if path.is_dir():
         refuse_generator(path)
-        raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': it is not a finished run")
+        dense = next((one for one in _DENSE if (path / f"{one}.safetensors").is_file()), None)
+        reason = f"it is the run of a {dense}" if dense else "it is not a finished run"
+        raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': {reason}")
     origin, colon, name = text.partition(":")
     if colon and origin == "timm":
         return _timm(name, stated)

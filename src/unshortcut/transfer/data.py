@@ -90,7 +90,7 @@ def open_task_data(
         report = scan(everything, seed=protocol.seed, on_progress=on_progress)
     report.check()
     train = readable(everything, report)
-    train = _usable(train, classes, protocol)
+    train = _usable(train, protocol)
     train = _fraction(train, settings)
     validation = None
     if settings.validation:
@@ -148,23 +148,22 @@ def _same_classes(
     """A source with the classes of the training data."""
     if protocol.task.name == "classify" and source.classes is not None:
         return with_training_labels(source, classes, name)
-    found = protocol.task.classes(source)
-    if found != classes:
-        unlike = next((one for one in found if one not in classes), None)
-        raise UsageError(
-            f"'{name}' has other classes than the training data"
-            + (f": '{unlike}' is not among them" if unlike else _fewer(found, classes))
-        )
-    return source
-
-
-def _fewer(found: tuple[str, ...], classes: tuple[str, ...]) -> str:
+    try:
+        found = protocol.task.classes(source)
+    except UsageError as error:
+        raise UsageError(f"'{name}': {error}") from None
+    if found == classes:
+        return source
     if set(found) == set(classes):
-        return " in their order; a list of classes must be the same for both"
-    return f": {len(found)}, not {len(classes)}"
+        raise UsageError(f"'{name}' has the classes of the training data in another order")
+    unlike = next((one for one in found if one not in classes), None)
+    raise UsageError(
+        f"'{name}' has other classes than the training data: "
+        + (f"'{unlike}' is not among them" if unlike else f"{len(found)}, not {len(classes)}")
+    )
 
 
-def _usable(source: ImageSource, classes: tuple[str, ...], protocol: Protocol) -> ImageSource:
+def _usable(source: ImageSource, protocol: Protocol) -> ImageSource:
     """The images with a label, for the task that needs one."""
     if protocol.task.name != "classify" or source.labels is None or (source.labels >= 0).all():
         return source
