@@ -10,6 +10,7 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.optimization import ScheduleSettings
+from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.randomness import torch_seed
 from unshortcut.transfer.data import TaskData
 from unshortcut.transfer.evaluation import Evaluation
@@ -47,14 +48,30 @@ class Setup:
             num_classes=len(data.classes),
             size=protocol.views.size,
         )
-        if not protocol.task.dense:
-            self._check_size()
+        self._prepare_encoder()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(protocol.seed, "weights"))
             task = protocol.task.build(self.start.encoder, data.classes, context)
         task.plan(protocol.train, protocol.schedule)
         task.train()  # a model is loaded in eval mode, which Lightning would leave as it is
         return task
+
+    def _prepare_encoder(self) -> None:
+        """Apply the settings of the training; a `UsageError` if the encoder cannot follow."""
+        training, encoder = self.protocol.training, self.start.encoder
+        if not training.channels_last:
+            encoder.memory_format = torch.contiguous_format
+            encoder.to(memory_format=encoder.memory_format)
+        if not self.protocol.task.dense:
+            self._check_size()
+        if not training.gradient_checkpointing:
+            return
+        if self.protocol.task.dense:
+            raise UsageError(
+                "training.gradient_checkpointing: not for boxes and masks, which need the "
+                "encoder's maps; set it to false"
+            )
+        checkpoint_gradients(encoder)
 
     def _check_size(self) -> None:
         """Raise `UsageError` for images of a size that the encoder does not take."""
