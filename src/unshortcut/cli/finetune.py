@@ -38,10 +38,15 @@ def command(
 ) -> None:
     """Fine-tune a model for a task, and test it.
 
-    The same command continues a run that was interrupted. Images to choose the best weights on are
-    held out of the training data, unless these have a split for it.
+    Fifty images are enough to begin with: a folder for each class (classify), `labels.csv` with the
+    columns image and labels (multilabel), `boxes.csv` or the format of VOC, COCO or YOLO (detect),
+    or `images/` and `masks/` (segment). `unshortcut show --data DATA` draws them.
 
-    Example: `unshortcut finetune runs/photos --data labeled/ --out runs/labeled`
+    The best weights are chosen on the split val, or on a tenth of the training images that is held
+    out. The same command continues a run that was interrupted.
+
+    - `unshortcut finetune runs/photos --data labeled/ --out runs/labeled`
+    - `unshortcut finetune timm:resnet50 --data boxes/ --task detect --set schedule.steps=500`
     """
     if os.environ.get("LOCAL_RANK", "0") == "0":
         typer.echo(f"Fine-tuning {model} for the task {task} in {out}", err=True)
