@@ -108,3 +108,9 @@ def test_a_failure_is_listed_once_over_all_parts_of_a_run(tmp_path: Path) -> Non
     resumed.add([("b.png", "late")])
     assert list(FailureLog(path)) == [*log, Failure("b.png", "late")]
     assert len(path.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_all_bad_annotations_of_an_image_are_listed(tmp_path: Path) -> None:
+    log = FailureLog(tmp_path / "skipped.jsonl")
+    log.add([("a.png", "a box without area"), ("a.png", "a box outside")])
+    assert [one.reason for one in FailureLog(log.path)] == ["a box without area", "a box outside"]

@@ -32,6 +32,7 @@ def steps(rank: int, case: str) -> list[str]:
     trainer: Any = SimpleNamespace(
         global_step=0,
         num_training_batches=EPOCH,
+        max_steps=-1,
         accumulate_grad_batches=1,
         lightning_module=method,
         save_checkpoint=lambda _: events.append(f"saved at {trainer.global_step}"),

@@ -81,7 +81,7 @@ def test_the_best_weights_are_those_of_the_highest_validation_accuracy(run: Path
     metrics = json.loads((run / "result.json").read_text())["metrics"]
     assert len(values) == 2
     assert metrics["validation top1"] == max(values)
-    if values[1] > values[0]:
+    if values[1] >= values[0]:
         assert metrics["test top1"] == metrics["test top1 (last)"]
 
 
@@ -105,6 +105,19 @@ def test_an_audit_uses_the_head_of_the_run(run: Path) -> None:
     values = report.to_dict()["models"]["run"]
     assert values["classifier"] == "its own head of 8 classes"
     assert 100 * values["metrics"]["accuracy"]["value"] == pytest.approx(metrics["test top1"])
+
+
+def test_a_finished_run_does_not_answer_for_data_it_was_not_tested_on(
+    run: Path, model: Path
+) -> None:
+    others = {"other": Shapes("test", size=24, count=8)}
+    with pytest.raises(UsageError, match="is finished, and was not tested on 'other'"):
+        finetune(model, TRAIN, "classify", run, tests=others, sets=SETS)
+
+
+def test_a_misspelt_task_is_answered_as_one(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"unknown task 'clasify'; did you mean 'classify'\?"):
+        finetune(model, TRAIN, "clasify", tmp_path / "r")
 
 
 def test_other_settings_or_weights_are_not_resumed(run: Path, tmp_path: Path) -> None:

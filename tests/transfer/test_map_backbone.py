@@ -41,6 +41,17 @@ def test_another_stride_can_be_stated(stride: int, side: int) -> None:
     assert backbone(encoder.model)(images(64, 64))["out"].shape[2:] == (side, side)
 
 
+@pytest.mark.parametrize("settings", [TINY, VIT, CONVNEXT])
+def test_exactly_the_parameters_that_maps_depend_on_are_trained(settings: EncoderSettings) -> None:
+    options = {"global_pool": "avg"} if settings is VIT else {}
+    encoder = Encoder(settings.model_copy(update={"options": {**settings.options, **options}}))
+    prepare_backbone(encoder)
+    maps = backbone(encoder.model)(images(32, 32))
+    (maps["out"].sum() + maps["aux"].sum()).backward()
+    for name, parameter in encoder.model.named_parameters():
+        assert (parameter.grad is not None) == parameter.requires_grad, name
+
+
 def test_the_backbone_is_made_of_the_encoders_own_parameters() -> None:
     for settings in (TINY, VIT, CONVNEXT):
         encoder = Encoder(settings)

@@ -2,14 +2,18 @@
 
 import pytest
 import timm
+from timm.layers import convert_sync_batchnorm
 from timm.optim import param_groups_layer_decay
 from torch import nn
 
 from tests.small import TINY, PlainEncoder
 from unshortcut.errors import UsageError
+from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings
 from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.transfer.parameters import TrainedParts, build_groups, freeze, layers
+from unshortcut.transfer.schedule import TransferSchedule
+from unshortcut.transfer.tasks.classify import ClassifySettings
 
 VIT = EncoderSettings(
     name="vit_tiny_patch16_224",
@@ -79,6 +83,29 @@ def test_a_frozen_encoder_has_no_gradient_and_frozen_norms_are_all_kept() -> Non
     kept = freeze(other, TrainedParts(batch_norm="frozen"))
     norms = [module for module in other.modules() if isinstance(module, nn.BatchNorm2d)]
     assert kept == norms and all(p.requires_grad for p in other.parameters())
+
+
+@pytest.mark.parametrize("parts", [TrainedParts(encoder=1), TrainedParts(batch_norm="frozen")])
+def test_synchronized_norms_keep_their_statistics_where_those_they_replace_do(
+    parts: TrainedParts,
+) -> None:
+    training = TrainingContext(num_images=8, num_classes=2)
+    task = ClassifySettings().build(Encoder(TINY), ("a", "b"), training)
+    task.plan(parts, TransferSchedule(steps=8, head_first=0.5))
+
+    def trained() -> list[str]:
+        norms = (nn.BatchNorm2d, nn.SyncBatchNorm)
+        return [n for n, one in task.named_modules() if isinstance(one, norms) and one.training]
+
+    task.train()
+    before = trained()
+    convert_sync_batchnorm(task)
+    task.train()
+    assert trained() == before
+    task.hold_encoder(True)
+    assert trained() == []
+    task.hold_encoder(False)
+    assert trained() == before
 
 
 def test_impossible_requests_are_explained() -> None:

@@ -28,6 +28,14 @@ def test_poly_falls_with_a_power_of_what_is_left() -> None:
     assert schedule.factor(20000, 123) == 0
 
 
+@pytest.mark.parametrize("kind", ["cosine", "poly"])
+def test_a_short_training_is_not_all_warm_up(kind: str) -> None:
+    schedule = build(TransferSchedule, {"steps": 20, "warmup": 50, "kind": kind}, "schedule")
+    factors = [schedule.factor(step, 3) for step in range(20)]
+    assert factors[5] == pytest.approx(0.5)
+    assert factors[19] < 0.2 < max(factors)
+
+
 def test_the_head_is_trained_first() -> None:
     schedule = TransferSchedule(epochs=10, head_first=0.2)
     assert [schedule.trains_encoder(step, 5) for step in (0, 9, 10, 49)] == [

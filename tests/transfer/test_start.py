@@ -12,7 +12,7 @@ from tests.transfer.made import QUICK, tiny_model
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
-from unshortcut.models.load import from_object
+from unshortcut.models.load import from_object, load_model
 from unshortcut.models.module_encoder import ModuleEncoder
 from unshortcut.training.exporting import export
 from unshortcut.transfer.finetuning import finetune
@@ -79,6 +79,29 @@ def test_a_module_of_the_user_is_fine_tuned_and_its_weights_fit_it_again(tmp_pat
     )
     assert tensors["classifier.weight"].shape == (8, 4)
     assert not torch.equal(again.layers[0].weight, before["layers.0.weight"])
+
+
+class WithClassifier(Own):
+    """Its features are not its output, so that they do not depend on its classifier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.classifier = nn.Linear(4, 10)
+
+
+def test_what_the_features_do_not_depend_on_is_not_trained() -> None:
+    encoder = load_start(from_object(WithClassifier(), "own")).encoder
+    trained = {name for name, p in encoder.named_parameters() if p.requires_grad}
+    assert trained == {"model.module.layers.0.weight", "model.module.layers.0.bias"}
+
+
+def test_a_loaded_model_is_not_changed(tmp_path: Path) -> None:
+    loaded = load_model(tiny_model(tmp_path))
+    assert loaded.module is not None
+    before = {name: tensor.clone() for name, tensor in loaded.module.state_dict().items()}
+    sets = [*QUICK, "schedule={steps: 1}", "data.validation=0", "train.encoder_lr=1"]
+    finetune(loaded, Shapes("train", size=16, count=8), "classify", tmp_path / "r", sets=sets)
+    assert all(torch.equal(t, before[n]) for n, t in loaded.module.state_dict().items())
 
 
 def test_a_model_without_trainable_weights_gets_one_sentence(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def command(
     """
     if os.environ.get("LOCAL_RANK", "0") == "0":
         typer.echo(f"Fine-tuning {model} for the task {task} in {out}", err=True)
+    from unshortcut.training.machine import find_machine
     from unshortcut.transfer.finetuning import finetune
 
     again = ["unshortcut", "finetune", model, "--data", data, "--task", task, "--out", str(out)]
@@ -63,10 +64,11 @@ def command(
         devices=devices,
         command=shlex.join(again),
     )
-    if not run.metrics:
-        return  # the first process of the run reports
+    if not find_machine(devices).is_first:
+        return
     table = Table("metric", "value", title=f"run {out}")
     for name, value in run.metrics.items():
         table.add_row(name, f"{value:.1f}")
-    Console().print(table)
+    if run.metrics:
+        Console().print(table)
     Console().print(f"The network is in {out}; README.txt there lists the files.")

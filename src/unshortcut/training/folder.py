@@ -72,7 +72,7 @@ class RunFolder:
             )
         if self.path.is_dir() and not all(map(self._is_begun, self.path.iterdir())):
             raise UsageError(
-                f"'{self.path}' holds no run to resume, but other files"
+                f"'{self.path}' holds no run to resume, but other files; choose another --out"
                 if resume
                 else f"'{self.path}' is not empty; choose another --out"
             )

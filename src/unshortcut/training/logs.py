@@ -17,7 +17,7 @@ from unshortcut.distributed import gather_lists
 from unshortcut.files import write_text
 from unshortcut.methods.method import method_of
 from unshortcut.training.folder import RunFolder
-from unshortcut.training.safeguards import after_step
+from unshortcut.training.safeguards import after_step, ends_epoch
 
 COLLAPSED = 0.1
 """An embedding std below this value counts as collapse."""
@@ -83,7 +83,7 @@ class LogWriter(Callback):
         self._since = (started, images + len(batch["index"]) * trainer.world_size)
         method = method_of(pl_module)
         step = method.last
-        last = batch_idx + 1 == trainer.num_training_batches
+        last = ends_epoch(trainer, batch_idx)
         regular = after_step(trainer, batch_idx) and trainer.global_step % self.every == 0
         if not self.run_log or not (last or regular):
             return

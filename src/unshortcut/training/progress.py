@@ -43,6 +43,8 @@ class TrainingProgress(Callback):
         )
         self._progress.start()
         total = trainer.num_training_batches * (trainer.max_epochs or 1)
+        if trainer.max_steps >= 0:
+            total = min(total, trainer.max_steps * trainer.accumulate_grad_batches)
         done = int(method_of(pl_module).batches_seen)
         self._task = self._progress.add_task(
             self.label, total=total, completed=done, speed="…", loss="…", note=""
@@ -61,7 +63,7 @@ class TrainingProgress(Callback):
             self._task,
             completed=int(method_of(pl_module).batches_seen),
             description=f"{self.label} epoch {trainer.current_epoch + 1}/{trainer.max_epochs}",
-            speed=f"{self._speed():.0f}",
+            speed=self._speed(),
             loss=_loss(pl_module),
             note=self.note,
         )
@@ -73,7 +75,7 @@ class TrainingProgress(Callback):
         self._window = [*self._window[-40:], (time.monotonic(), self._images)]
         self.console.print(
             f"{self.label} epoch {trainer.current_epoch + 1}/{trainer.max_epochs}  "
-            f"{self._speed():.0f} images/s  loss {_loss(pl_module)}  {self.note}".rstrip(),
+            f"{self._speed()} images/s  loss {_loss(pl_module)}  {self.note}".rstrip(),
             highlight=False,
         )
 
@@ -95,9 +97,10 @@ class TrainingProgress(Callback):
             self._progress.stop()
             self._progress = None
 
-    def _speed(self) -> float:
+    def _speed(self) -> str:
         (then, before), (now, after) = self._window[0], self._window[-1]
-        return (after - before) / max(now - then, 1e-9)
+        speed = (after - before) / max(now - then, 1e-9)
+        return f"{speed:.0f}" if speed >= 10 else f"{speed:.1f}"
 
 
 def _loss(module: LightningModule) -> str:

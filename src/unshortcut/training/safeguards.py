@@ -75,8 +75,7 @@ class Checkpointing(Callback):
     ) -> None:
         # After the last batch of an epoch, `on_train_epoch_end` saves: Lightning repeats an epoch
         # whose checkpoint was taken just before its end.
-        last = batch_idx + 1 >= trainer.num_training_batches
-        if last or not after_step(trainer, batch_idx):
+        if ends_epoch(trainer, batch_idx) or not after_step(trainer, batch_idx):
             return
         steps = trainer.global_step - (self.last_step or 0)
         if self.stop or self.save_due or (self.steps and steps >= self.steps):
@@ -129,6 +128,12 @@ class StepExchange(Callback):
         if diverged:
             what = "the loss is not finite on another device" if finite else f"the loss is {loss}"
             raise state.divergence(what, trainer.global_step)
+
+
+def ends_epoch(trainer: Trainer, batch_idx: int) -> bool:
+    """Whether a batch is the last of its epoch, which the last step of the run ends early."""
+    last_step = 0 <= trainer.max_steps <= trainer.global_step
+    return last_step or batch_idx + 1 >= trainer.num_training_batches
 
 
 def after_step(trainer: Trainer, batch_idx: int) -> bool:

@@ -11,10 +11,11 @@ from rich.console import Console
 
 from unshortcut.arrays import IndexArray
 from unshortcut.data.failures import Failure
+from unshortcut.data.joined_splits import joined_parts
 from unshortcut.data.naming import Data, by_short_name, data_name
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.scan import readable, scan
-from unshortcut.data.source import Annotated, DerivedSource, ImageSource, Subset
+from unshortcut.data.source import Annotated, ImageSource, Subset
 from unshortcut.errors import UsageError
 from unshortcut.probes.class_subset import with_training_labels
 from unshortcut.probes.holdout import stratified_holdout
@@ -23,7 +24,7 @@ from unshortcut.randomness import generator
 from unshortcut.transfer.protocol import Protocol, TransferData
 from unshortcut.transfer.task import TaskSettings
 
-_TRAIN = re.compile(r"\btrain(val)?\b")
+_TRAIN = re.compile(r"(?<![a-z])train(val)?(?![a-z])")
 """The name of training images in that of a split."""
 
 
@@ -41,28 +42,21 @@ class TaskData:
     failures: tuple[Failure, ...]
     """Images that cannot be read and annotations that cannot be used."""
 
+    def summary(self) -> str:
+        """How many images are used for what."""
+        held = "none to choose weights on, so the last ones are the result"
+        if self.validation is not None:
+            held = f"{len(self.validation)} to choose the best weights on"
+        counts = ", ".join(f"{len(source)} ({name})" for name, source in self.tests.items())
+        tested = f"{counts or 'none'} to test on{'' if counts else ' (--on DATA gives some)'}"
+        train = f"{len(self.train)} to train on ({len(self.classes)} classes)"
+        return f"images: {train}, {held}, {tested}"
+
     def fingerprint(self) -> str:
         """A digest of all content that the weights of the run depend on."""
         parts = [self.train.fingerprint()]
         parts += [] if self.validation is None else [self.validation.fingerprint()]
         return "-".join(parts)
-
-
-class Repeated(DerivedSource):
-    """The images of a source several times, as different images of one epoch."""
-
-    def __init__(self, source: ImageSource, times: int) -> None:
-        super().__init__(source)
-        self.times = times
-        self.labels = None if source.labels is None else np.tile(source.labels, times)
-        if source.multilabels is not None:
-            self.multilabels = source.multilabels.take(np.tile(np.arange(len(source)), times))
-
-    def __len__(self) -> int:
-        return self.times * len(self.source)
-
-    def original(self, index: int) -> int:
-        return index % len(self.source)
 
 
 def open_task_data(
@@ -81,10 +75,17 @@ def open_task_data(
     task, settings = protocol.task, protocol.data
     everything = open_data(data)
     classes = _classes(task, everything, data)
-    named = tests if isinstance(tests, Mapping) else by_short_name(list(tests) or _tests(data))
-    opened = {
-        name: _same_classes(open_data(one), protocol, classes, name) for name, one in named.items()
-    }
+    siblings = _siblings(data)
+    default = [siblings[name] for name in ("test", "val") if name in siblings][:1]
+    named = tests if isinstance(tests, Mapping) else by_short_name(list(tests) or default)
+    given = {name: open_data(one) for name, one in named.items()}
+    opened = {name: _same_classes(one, protocol, classes, name) for name, one in given.items()}
+    contents = {one.fingerprint(): name for name, one in given.items()}
+    if everything.fingerprint() in contents:
+        raise UsageError(
+            f"the test data '{contents[everything.fingerprint()]}' are the training data; leave "
+            "them out, or give others"
+        )
     with bar(console, "reading headers", visible=visible) as on_progress:
         report = scan(everything, seed=protocol.seed, on_progress=on_progress)
     report.check()
@@ -93,50 +94,38 @@ def open_task_data(
     train = _fraction(train, settings)
     validation = None
     if settings.validation:
-        own = _validation_split(data, named)
-        if own is not None:
-            validation = _same_classes(open_data(own), protocol, classes, str(own))
+        own = open_data(siblings["val"]) if "val" in siblings else None
+        if own is not None and own.fingerprint() not in contents:
+            validation = _same_classes(own, protocol, classes, siblings["val"])
         else:
             held = _held_out(train, settings.validation, protocol.seed)
             if held.any():
                 validation = Subset(train, np.flatnonzero(held))
                 train = Subset(train, np.flatnonzero(~held))
-            elif visible:
-                console.print(
-                    f"{len(train)} images are too few to hold any out: the last weights are the "
-                    "result"
-                )
     if task.dense:
         train = Annotated(train)
     failures = (*report.bad, *everything.left_out)
     return TaskData(data_name(data), classes, train, validation, opened, failures)
 
 
-def _tests(data: Data) -> Sequence[Data]:
-    """The data to test on if none are named: the split `test`, or else `val`; or none."""
-    return [one for one in (_sibling(data, "test"), _sibling(data, "val")) if one is not None][:1]
-
-
-def _validation_split(data: Data, tests: Mapping[str, Data]) -> str | None:
-    """A split `val` beside the training images that is not among the tests."""
-    own = _sibling(data, "val")
-    return None if own in [str(one) for one in tests.values()] else own
-
-
-def _sibling(data: Data, name: str) -> str | None:
-    """The split beside the training images that is called like theirs, with another name.
+def _siblings(data: Data) -> dict[str, str]:
+    """The splits `test` and `val` beside the training images, called like theirs.
 
     Beside `scene-train` that is `scene-val`, and `val-segmentation` beside `train-segmentation`.
     """
     if isinstance(data, ImageSource):
-        return None
+        return {}
     spec = DataSpec.parse(data)
-    own = spec.split or "train"
-    if name == "val" and "trainval" in own:
-        return None  # which it contains
-    split = _TRAIN.sub(name, own)
-    known = splits(spec.where)
-    return f"{spec.where}@{split}" if split != own and split in known else None
+    known, own = splits(spec.where), spec.split or "train"
+    parts = joined_parts(own, known) or (own,)
+    found: dict[str, str] = {}
+    for name in ("test", "val"):
+        # `trainval` contains `val`.
+        renamed = [_TRAIN.sub(name, one) for one in parts if name == "test" or "val" not in one]
+        others = [one for one in renamed if one in known and one not in parts]
+        if others:
+            found[name] = f"{spec.where}@{others[0]}"
+    return found
 
 
 def _classes(task: TaskSettings, source: ImageSource, data: Data) -> tuple[str, ...]:
@@ -164,13 +153,15 @@ def _same_classes(
         unlike = next((one for one in found if one not in classes), None)
         raise UsageError(
             f"'{name}' has other classes than the training data"
-            + (
-                f": '{unlike}' is not among them"
-                if unlike
-                else f": {len(found)}, not {len(classes)}"
-            )
+            + (f": '{unlike}' is not among them" if unlike else _fewer(found, classes))
         )
     return source
+
+
+def _fewer(found: tuple[str, ...], classes: tuple[str, ...]) -> str:
+    if set(found) == set(classes):
+        return " in their order; a list of classes must be the same for both"
+    return f": {len(found)}, not {len(classes)}"
 
 
 def _usable(source: ImageSource, classes: tuple[str, ...], protocol: Protocol) -> ImageSource:
@@ -198,7 +189,7 @@ def _fraction(source: ImageSource, settings: TransferData) -> ImageSource:
 def _held_out(source: ImageSource, part: float, seed: int) -> NDArray[np.bool_]:
     """(N,) bool: a share of the images, of each class where images have one; maybe none."""
     held = np.zeros(len(source), dtype=np.bool_)
-    if source.labels is None:
+    if source.labels is None or source.labels.min() < 0:
         count = min(round(part * len(source)), len(source) - 1)
         held[generator(seed, "validation").permutation(len(source))[:count]] = True
     elif np.bincount(source.labels).max() > 1:

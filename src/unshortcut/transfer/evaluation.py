@@ -8,7 +8,8 @@ import torch
 from unshortcut.arrays import ImageArray
 from unshortcut.data.batches import pad_and_stack
 from unshortcut.data.failures import Failure
-from unshortcut.data.source import Annotated, ImageSource
+from unshortcut.data.regions import Regions
+from unshortcut.data.source import Annotated, AnnotatedImage, ImageSource
 from unshortcut.inference.preprocessing import Preprocessing, normalize
 from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.progress import OnProgress
@@ -61,9 +62,7 @@ class Evaluation:
         example = Example(
             label=-1 if source.labels is None else int(source.labels[position]),
             multilabel=None if shown is None else shown.values[position],
-            regions=source.regions(position)
-            if isinstance(source, Annotated)
-            else Example().regions,
+            regions=image.regions if isinstance(image, AnnotatedImage) else Regions(),
             height=image.height,
             width=image.width,
         )

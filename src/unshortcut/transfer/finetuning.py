@@ -16,7 +16,7 @@ from unshortcut.methods.method import DeviceBatch
 from unshortcut.models.load import ModelLike
 from unshortcut.progress import bar
 from unshortcut.result import commit, public_name, versions, write_result
-from unshortcut.training.acceleration import check_hardware
+from unshortcut.training.acceleration import check_hardware, device_type
 from unshortcut.training.machine import Machine, find_machine
 from unshortcut.training.resume import check_same_run
 from unshortcut.transfer.data import TaskData, open_task_data
@@ -32,7 +32,7 @@ from unshortcut.transfer.protocol import (
 from unshortcut.transfer.setup import Setup
 from unshortcut.transfer.sheets import prediction_sheet, training_sheet
 from unshortcut.transfer.start import load_start
-from unshortcut.transfer.task import About, Task
+from unshortcut.transfer.task import TASKS, About, Task
 from unshortcut.transfer.validation import Validation
 
 
@@ -64,7 +64,8 @@ def finetune(
     of one that is finished.
 
     Args:
-        model: as in `load_model`; it must have weights that can be trained.
+        model: as in `load_model`; it must have weights that can be trained. A module of your own is
+            trained in place.
         data: training data with what the task needs: labels, several labels per image, boxes or
             masks.
         task: `classify`, `multilabel`, `detect` or `segment`.
@@ -76,6 +77,7 @@ def finetune(
         devices: number of devices, or processes on a CPU, that share each batch.
         command: the command to repeat; shown when the run is interrupted.
     """
+    TASKS.find(task)  # a misspelt task is answered as one, not as the protocol of its name
     start = load_start(model)
     settings = load_protocol(protocol or task, sets, size=start.preprocessing.size)
     if settings.task.name != task:
@@ -120,7 +122,9 @@ class _Run:
             self.begin(opened, resumes)
         if finished:
             self.console.print(f"'{self.folder.path}' is finished; these are its results")
-            return read_metrics(self.folder)
+            return read_metrics(self.folder, opened.tests)
+        if self.leads:
+            self.console.print(opened.summary(), highlight=False, markup=False)
         where = self.folder, self.machine, self.console, self.command
         validation = fit(self.setup, task, opened, batch_size, *where)
         return self.finish(task, opened, validation) if self.leads else {}
@@ -134,7 +138,7 @@ class _Run:
         fitting = len(data.train) // parts * parts or len(data.train)
         if self.leads:
             self.console.print(
-                f"a batch has {fitting} images instead of {stated}: there are {len(data.train)}"
+                f"the batch size is {fitting} instead of {stated}, because there are few images"
             )
         return fitting
 
@@ -187,6 +191,7 @@ class _Run:
     def finish(self, task: Task, data: TaskData, validation: Validation | None) -> dict[str, float]:
         """Export the last and the best weights, and measure both on the test sets."""
         folder = self.folder
+        task.to(device_type())  # Lightning has moved it to the CPU
         origin = {"recipe": to_mapping(self.protocol), "versions": versions(), "commit": commit()}
         about = About(data.classes, self.setup.preprocessing, origin)
         metrics: dict[str, float] = {}
@@ -227,7 +232,13 @@ class _Run:
         return found
 
 
-def read_metrics(folder: TransferFolder) -> dict[str, float]:
-    """The metrics of a finished run."""
+def read_metrics(folder: TransferFolder, tests: Iterable[str]) -> dict[str, float]:
+    """The metrics of a finished run, which must have been tested on data of these names."""
     metrics: dict[str, float] = json.loads(folder.result.read_text(encoding="utf-8"))["metrics"]
+    for name in tests:
+        if not any(key.startswith(f"{name} ") for key in metrics):
+            raise UsageError(
+                f"the run in '{folder.path}' is finished, and was not tested on '{name}'; choose "
+                "another --out"
+            )
     return metrics

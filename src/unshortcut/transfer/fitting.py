@@ -1,19 +1,22 @@
 """The training of a task, from the checkpoint in the run folder if there is one."""
 
+import numpy as np
 from rich.console import Console
 
 from unshortcut.data.loader import ViewLoader
+from unshortcut.data.source import Subset
 from unshortcut.training.machine import Machine
 from unshortcut.training.trainer import TrainingLoop
-from unshortcut.transfer.data import Repeated, TaskData
+from unshortcut.transfer.data import TaskData
 from unshortcut.transfer.folder import TransferFolder
+from unshortcut.transfer.schedule import TransferSchedule
 from unshortcut.transfer.setup import Setup
 from unshortcut.transfer.task import Task
 from unshortcut.transfer.validation import Validation
 
 EPOCHS_OF_STEPS = 20
-"""A training counted in steps is divided into this many epochs at most, after each of which it is
-validated and saved."""
+"""A training counted in steps is divided into this many epochs at most, each of one pass over the
+images or more. After each of them it is validated and saved."""
 
 
 def fit(
@@ -41,13 +44,9 @@ def fit(
     if data.validation is not None:
         evaluation = setup.evaluation(data.validation)
         validation = Validation(evaluation, protocol.task.metric, folder, loop)
-    source, epochs = data.train, schedule.epochs
-    if schedule.steps is not None:
-        steps_per_pass = len(source) // batch_size
-        passes = max(1, schedule.steps // EPOCHS_OF_STEPS // max(steps_per_pass, 1))
-        source = Repeated(source, passes)
-        epochs = -(-schedule.steps // (len(source) // batch_size))
-    assert epochs is not None
+    passes, epochs = epochs_of(schedule, len(data.train), batch_size)
+    # A repeated image is one of its own: it gets another view.
+    source = Subset(data.train, np.tile(np.arange(len(data.train)), passes))
     own = protocol.data.workers
     workers = machine.default_workers() if own is None else own
 
@@ -72,3 +71,13 @@ def fit(
         in_turn=schedule.head_first > 0,
     )
     return validation
+
+
+def epochs_of(schedule: TransferSchedule, images: int, batch_size: int) -> tuple[int, int]:
+    """Passes over the images in each epoch, and the number of epochs, the last maybe cut short."""
+    if schedule.steps is None:
+        assert schedule.epochs is not None
+        return 1, schedule.epochs
+    steps_per_pass = images // batch_size
+    passes = -(-schedule.steps // (EPOCHS_OF_STEPS * steps_per_pass))
+    return passes, -(-schedule.steps // (passes * images // batch_size))

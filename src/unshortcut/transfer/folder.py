@@ -15,11 +15,11 @@ A run of `unshortcut finetune`. Files in this folder:
   checkpoint.ckpt        the state to resume from: repeat the command
   skipped.jsonl          images and annotations that could not be used, with the reason (if any)
   {weights:<22} {content} (when finished)
-  last.safetensors       the weights after the last step, where those are not the same
+  last.safetensors       the same after the last step, if weights were chosen on held-out images
   predictions.png        predictions on images of the test set (boxes and masks)
   result.json            the metrics on the test sets (when finished)
 """
-_BEST = "the network with the best weights on the held-out images, and its card"
+_BEST = "the network, with the best weights on held-out images, and its card"
 _LAST = "the network after the last step, and its card"
 
 

@@ -19,7 +19,8 @@ class TransferSchedule(BaseModel):
     kind: Literal["cosine", "step", "constant", "linear", "poly"] = "cosine"
     """`poly` is (1 - progress) to the power of `power`."""
     warmup: float = Field(0, ge=0)
-    """Epochs, or steps, in which the learning rate rises linearly to its full value."""
+    """Epochs, or steps, in which the learning rate rises linearly to its full value; at most half
+    of the training, which `--set schedule.steps=…` may shorten."""
     milestones: list[int] = []
     """Epochs, or steps, at which the kind `step` multiplies the learning rate by `gamma`."""
     gamma: float = Field(0.1, gt=0)
@@ -55,15 +56,16 @@ class TransferSchedule(BaseModel):
         """The learning rate after `step` optimizer steps, relative to its full value."""
         unit = 1 if self.steps is not None else steps_per_epoch
         length = self.steps or self.epochs or 1
+        warmup = min(self.warmup, length / 2)
         if self.kind == "poly":
             position = step / unit
-            if position < self.warmup:
-                return max(position, 1 / unit) / self.warmup
+            if position < warmup:
+                return max(position, 1 / unit) / warmup
             return max(1 - position / length, 0.0) ** self.power
         settings = ScheduleSettings(
             epochs=length,
             kind=self.kind,
-            warmup_epochs=self.warmup,
+            warmup_epochs=warmup,
             milestones=self.milestones,
             gamma=self.gamma,
         )

@@ -1,5 +1,6 @@
 """The encoder to fine-tune: any model with weights that can be trained."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import timm
@@ -13,6 +14,7 @@ from unshortcut.models.load import as_model
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.module_encoder import ModuleEncoder
 from unshortcut.training.initial_weights import load_into
+from unshortcut.transfer.networks.unused import freeze_unused
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,9 @@ def load_start(model: ModelLike) -> Start:
     """Load a model as an encoder to train.
 
     Models of timm, and those of torchvision that timm has too, become encoders of timm, whose
-    layers are known. Any other module is trained as a whole. Raises `UsageError` for a model
-    without trainable weights.
+    layers are known; a model that is given as an object keeps its weights. Any other module is
+    trained in place, as far as its features depend on it. Raises `UsageError` for a model without
+    trainable weights.
     """
     loaded = as_model(model)
     module = loaded.module
@@ -40,10 +43,14 @@ def load_start(model: ModelLike) -> Start:
             f"'{loaded.name}' has no weights that can be trained; give the run or the weights that "
             "it was made from (an ONNX file can only be used as it is)"
         )
-    module.cpu()
-    for parameter in module.parameters():
+    encoder = _encoder(loaded).cpu()
+    for parameter in encoder.parameters():
         parameter.requires_grad_(True)
-    return Start(loaded.name, _encoder(loaded), loaded.preprocessing, loaded.fingerprint)
+    if isinstance(encoder, ModuleEncoder):
+        side = loaded.preprocessing.size
+        with torch.enable_grad():
+            freeze_unused(encoder, [encoder(torch.zeros(2, 3, side, side))])
+    return Start(loaded.name, encoder, loaded.preprocessing, loaded.fingerprint)
 
 
 def _encoder(loaded: LoadedModel) -> Encoder:
@@ -51,7 +58,7 @@ def _encoder(loaded: LoadedModel) -> Encoder:
     assert module is not None and loaded.trainable is not None
     inner = module.encoder if isinstance(module, EncoderWithClassifier) else module
     if isinstance(inner, Encoder):
-        return inner
+        return deepcopy(inner)
     network, _ = network_and_classifier(module)
     known = getattr(network, "default_cfg", {}).get("architecture")
     name = known or loaded.name.rpartition(":")[2].partition("@")[0]
@@ -64,4 +71,4 @@ def _encoder(loaded: LoadedModel) -> Encoder:
             pass  # torchvision's model has the same name and other layers
         else:
             return encoder
-    return ModuleEncoder(module, loaded.trainable, loaded.preprocessing.size)
+    return ModuleEncoder(module.cpu(), loaded.trainable, loaded.preprocessing.size)

@@ -86,7 +86,8 @@ class TaskSettings(ABC):
         return
 
 
-AnyTask = Annotated[TaskSettings, PartOf("unshortcut.transfer.tasks", TaskSettings, "task")]
+TASKS = PartOf("unshortcut.transfer.tasks", TaskSettings, "task")
+AnyTask = Annotated[TaskSettings, TASKS]
 """A field that holds the settings of a task."""
 
 
@@ -110,13 +111,16 @@ class Task(Method):
         self.schedule: TransferSchedule | None = None
         """Replaces that of the training context, if it is set."""
         self.parts = TrainedParts()
-        self._kept: list[nn.Module] = []
+        self._kept: list[str] = []
+        """Names of the modules of the encoder that stay in eval mode. Names, because synchronized
+        batch norms take the place of others when a training begins."""
         self._trained: list[nn.Parameter] = []
 
     def plan(self, parts: TrainedParts, schedule: TransferSchedule) -> None:
         """Set which parts of the encoder are trained, how fast and how long."""
         self.parts, self.schedule = parts, schedule
-        self._kept = freeze(self.encoder, parts)
+        kept = {id(module) for module in freeze(self.encoder, parts)}
+        self._kept = [name for name, one in self.encoder.named_modules() if id(one) in kept]
         set_drop_path(self.encoder, parts.drop_path)
         self._trained = [p for p in self.encoder.parameters() if p.requires_grad]
 
@@ -131,8 +135,11 @@ class Task(Method):
         for parameter in self._trained:
             parameter.requires_grad_(not held)
         self.encoder.train(not held)
-        for module in self._kept:
-            module.eval()
+        self._keep_in_eval_mode()
+
+    def _keep_in_eval_mode(self) -> None:
+        for name in self._kept:
+            self.encoder.get_submodule(name).eval()
 
     @property
     @abstractmethod
@@ -177,8 +184,7 @@ class Task(Method):
 
     def train(self, mode: bool = True) -> Self:
         super().train(mode)
-        for module in getattr(self, "_kept", ()):
-            module.eval()
+        self._keep_in_eval_mode()
         return self
 
     def lr_factor(self, step: int, steps_per_epoch: int) -> float:

@@ -33,9 +33,11 @@ class Validation(Callback):
             return
         assert isinstance(pl_module, Task)
         metrics = self.evaluation.score(pl_module)
+        self.loop.log.failures.add(self.evaluation.failures)
         value = metrics[self.metric]
-        # A metric may be undefined, for instance if the held-out images show no class.
-        if self.best is None or value > self.best or math.isnan(self.best):
+        # A metric may be undefined, for instance if the held-out images show no class. Of equal
+        # ones, which few images often give, the weights that were trained longest are the best.
+        if self.best is None or value >= self.best or math.isnan(self.best):
             self.best = value
             write_bytes(self.folder.best_state, save(_copies(pl_module.state_dict())))
         self.loop.progress.note = f"{self.metric} {value:.1f} (best {self.best:.1f})"

@@ -100,6 +100,15 @@ def test_boxes_in_pixels(tmp_path: Path) -> None:
     assert open_data(tmp_path).fingerprint() != before
 
 
+def test_the_last_row_of_a_file_that_is_cut_off_adds_no_class(tmp_path: Path) -> None:
+    write_tree(tmp_path, ["a.png"])
+    rows = ("image,class,x0,y0,x1,y1", "a.png,cat,0,0,2,2", "a.png,ca")
+    (tmp_path / "boxes.csv").write_text("\n".join(rows))
+    source = open_data(tmp_path)
+    assert source.box_classes == ("cat",)
+    assert source.left_out == (("boxes.csv line 3", "the row is cut off"),)
+
+
 def pets(root: Path) -> Path:
     for name, value in (
         ("train/pug/p_1.jpg", 1),

@@ -98,7 +98,8 @@ class CSVFiles(AnnotatedLayout):
         self, rows: dict[str, int], names: list[str], left_out: list[Failure]
     ) -> tuple[BoxTable, tuple[str, ...]]:
         path = self.root / BOXES
-        occurring = {values[0] for _, values in read_columns(path, ("class",)) if values}
+        # A class that is itself cut off occurs in no whole row.
+        occurring = {values[1] for _, values in read_columns(path, _BOX_COLUMNS) if values}
         reader = BoxReader(self._classes(occurring - {""}))
         sizes = {}
         for line, values in read_columns(path, _BOX_COLUMNS):

@@ -19,6 +19,7 @@ from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.module_encoder import ModuleEncoder
 from unshortcut.transfer.networks.dilation import dilate
+from unshortcut.transfer.networks.unused import freeze_unused
 
 RESNET_STRIDE = 8
 """Output stride of ResNets unless another one is asked for, as in the papers' FCN."""
@@ -112,7 +113,10 @@ def _accept_all_sizes(model: VisionTransformer) -> None:
 
 
 def _map_shape(encoder: Encoder) -> MapShape:
-    """Found with a trial image, since the stem of an encoder may not be the one timm built."""
+    """Found with a trial image, since the stem of an encoder may not be the one timm built.
+
+    Parameters on which the maps do not depend are not trained afterwards.
+    """
     model = encoder.model
     weight = next(model.parameters())
     side = _TRIAL_SIDE
@@ -120,8 +124,9 @@ def _map_shape(encoder: Encoder) -> MapShape:
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
-        with torch.no_grad():
+        with torch.enable_grad():
             maps = backbone(model)(image)
+            freeze_unused(model, maps.values())
     except (AssertionError, RuntimeError, TypeError):
         raise _unsupported(encoder) from None
     finally:

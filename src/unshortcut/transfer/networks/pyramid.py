@@ -18,6 +18,7 @@ from torchvision.ops.feature_pyramid_network import FeaturePyramidNetwork, LastL
 
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
+from unshortcut.transfer.networks.unused import freeze_unused
 
 _LEVELS = 4
 _TRIAL_SIDE = 64
@@ -165,11 +166,7 @@ def _patch_size(vit: Any, name: str) -> int:
 
 
 def _trial(backbone: StagePyramid | SimplePyramid, encoder: Encoder) -> Sequence[Tensor]:
-    """The maps of a small image.
-
-    Parameters on which they do not depend, such as the norm after the pooling of a ViT, are not
-    trained: ranks would wait for their gradients.
-    """
+    """The maps of a small image; parameters on which they do not depend are not trained."""
     body: nn.Module = backbone.body
     weight = next(body.parameters())
     side = max(_TRIAL_SIDE, backbone.size_divisible)
@@ -179,12 +176,7 @@ def _trial(backbone: StagePyramid | SimplePyramid, encoder: Encoder) -> Sequence
     try:
         with torch.enable_grad():
             maps = backbone.maps(image)
-            trained = [one for one in body.parameters() if one.requires_grad]
-            if trained:
-                total = sum(one.sum() for one in maps)
-                grads = torch.autograd.grad(total, trained, allow_unused=True)  # type: ignore[arg-type]
-                for parameter, gradient in zip(trained, grads, strict=True):
-                    parameter.requires_grad_(gradient is not None)
+            freeze_unused(body, maps)
     except (AssertionError, RuntimeError, ValueError) as error:
         raise UsageError(
             f"encoder '{encoder.settings.name}' does not take images of other sizes than its own, "

@@ -110,8 +110,8 @@ class ClassificationScore(Score):
         for logits, example in zip(predictions, examples, strict=True):
             if example.label < 0:
                 continue
-            # A tie with another class is not right, so that equal logits are not.
-            above = int((logits >= logits[example.label]).sum()) - 1
+            # A tie with another class is not right, so that equal logits and NaN are not.
+            above = int((~(logits < logits[example.label])).sum()) - 1
             self.right.append(above < 1)
             self.right_of_five.append(above < TOP)
             self.labels.append(example.label)

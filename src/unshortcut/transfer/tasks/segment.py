@@ -96,12 +96,18 @@ class Segment(Task):
     def predict(
         self, images: Tensor, sizes: Tensor, examples: Sequence[Example]
     ) -> list[MaskArray]:
-        """Masks of classes, uint8 (height, width) of the full images."""
-        logits = self._logits(images)["out"]
-        return [
-            _largest(own[:, :height, :width], example.height, example.width)
-            for own, (height, width), example in zip(logits, sizes.tolist(), examples, strict=True)
-        ]
+        """Masks of classes, uint8 (height, width) of the full images.
+
+        Images of one size go through the network together, without padding: to a segmenter it would
+        be part of the image, so that a mask would depend on the other images.
+        """
+        found: dict[int, MaskArray] = {}
+        for height, width in sorted({(int(height), int(width)) for height, width in sizes}):
+            rows = (sizes == sizes.new_tensor([height, width])).all(dim=1).nonzero()[:, 0]
+            logits = self._logits(images[rows, :, :height, :width])["out"]
+            for row, own in zip(rows.tolist(), logits, strict=True):
+                found[row] = _largest(own, examples[row].height, examples[row].width)
+        return [found[row] for row in range(len(images))]
 
     def score(self) -> "SegmentationScore":
         return SegmentationScore(self.classes)
