@@ -30,6 +30,8 @@ class Card(BaseModel):
     dim: int  # width of the features
     classes: list[str] | None = None
     """Names of the classes, in the order of the logits, if the weights include a classifier."""
+    multilabel: bool = False
+    """Whether each class has a probability of its own, the sigmoid of its logit."""
     spaces: list[str] | None = None
     """Names of the spaces whose features are concatenated in equal parts, if there are any."""
     recipe: dict[str, Any] | None = None

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
     encoder, classifier, card = load_exported(weights)
     name = path.stem if path.suffix == ".safetensors" else path.name
     preprocessing = card.preprocessing.model_copy(update=stated)
-    return from_encoder(
+    loaded = from_encoder(
         name,
         encoder,
         classifier,
@@ -130,6 +131,7 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
         spaces=card.spaces,
         maps=encoder.feature_maps,
     )
+    return replace(loaded, multilabel=card.multilabel)
 
 
 def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
@@ -205,7 +207,14 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     if not model.classifies:
         return LoadedModel(path.stem, preprocessing, model, digest)
     return LoadedModel(
-        path.stem, preprocessing, model, digest, model.logits, model.classes, both=model.both
+        path.stem,
+        preprocessing,
+        model,
+        digest,
+        model.logits,
+        model.classes,
+        both=model.both,
+        multilabel=model.multilabel,
     )
 
 

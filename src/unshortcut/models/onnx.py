@@ -16,6 +16,8 @@ FEATURES, LOGITS = "features", "logits"
 """Names of the outputs of a classifier."""
 CLASSES = "classes"
 """Key of the file's metadata whose value is a JSON list of class names."""
+MULTILABEL = "multilabel"
+"""Key of the file's metadata whose value is `true` if an image may show several classes."""
 PREPROCESSING = "preprocessing"
 """Key of the file's metadata whose value is the model's `Preprocessing` as JSON."""
 INSTALL = "install it with: pip install 'unshortcut[onnx]'"
@@ -45,6 +47,7 @@ class OnnxModel:
         self.classifies = {FEATURES, LOGITS} <= set(names)
         self._features = FEATURES if self.classifies else names[0]
         self.classes = self._class_names(path)
+        self.multilabel = self._metadata().get(MULTILABEL) == "true"
         self.preprocessing = self._preprocessing(path)
         """As the file states it; None if it does not, as those of other programs."""
 
@@ -95,12 +98,14 @@ def export_onnx(
     preprocessing: Preprocessing,
     path: Path,
     classes: Sequence[str] | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Export a model for any batch size; returns the largest difference from PyTorch's output.
 
     The output is named `features`. With `classes`, the model returns features and logits, and the
-    file has both outputs and the class names in its metadata, beside the preprocessing. The file
-    appears under its name only after onnxruntime has run it and confirmed the outputs.
+    file has both outputs. Its metadata have the class names, whether an image may show several of
+    them, and the preprocessing. The file appears under its name only after onnxruntime has run it
+    and confirmed the outputs.
     """
     side = preprocessing.size
     images = torch.randn(2, 3, side, side, generator=torch.Generator().manual_seed(0))
@@ -122,6 +127,8 @@ def export_onnx(
         metadata = {PREPROCESSING: preprocessing.model_dump_json()}
         if classes is not None:
             metadata[CLASSES] = json.dumps(list(classes), ensure_ascii=False)
+        if multilabel:
+            metadata[MULTILABEL] = "true"
         add_metadata(aside, metadata)
         with torch.no_grad():
             expected = model(images)

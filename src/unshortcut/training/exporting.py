@@ -51,7 +51,7 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
     path.parent.mkdir(parents=True, exist_ok=True)
     if to == "onnx":
         model = encoder if classifier is None else EncoderWithClassifier(encoder, classifier)
-        export_onnx(model, card.preprocessing, path, card.classes)
+        export_onnx(model, card.preprocessing, path, card.classes, card.multilabel)
     elif to == "safetensors":
         save_encoder(encoder, card, path, classifier)
     else:
