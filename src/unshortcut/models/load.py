@@ -15,7 +15,7 @@ from torch import Tensor
 from unshortcut.discovery import import_object
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.models.card import WEIGHTS_FILE, load_exported
+from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, load_exported, read_card
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.published.model import load_published
@@ -101,6 +101,9 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
         return _onnx(path, stated)
     if path.is_dir():
         refuse_generator(path)
+        for name in NETWORK_FILES:
+            if (path / name).is_file():
+                read_card(path / name)  # says what it is instead
         raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': it is not a finished run")
     origin, colon, name = text.partition(":")
     if colon and origin == "timm":

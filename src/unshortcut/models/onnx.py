@@ -1,7 +1,8 @@
 """ONNX: models that are loaded from a file, and export with a check."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -109,9 +110,8 @@ def export_onnx(
     """
     side = preprocessing.size
     images = torch.randn(2, 3, side, side, generator=torch.Generator().manual_seed(0))
-    aside = path.with_name(f".{path.stem}.partial.onnx")
     model = model.eval()
-    try:
+    with confirmed_file(path) as aside:
         batch = torch.export.Dim("batch")
         torch.onnx.export(
             model,
@@ -136,13 +136,27 @@ def export_onnx(
         pairs = [(written(images), expected)]
         if classes is not None:
             pairs = list(zip(written.both(images), expected, strict=True))
-        difference = max(check_difference(found, true) for found, true in pairs)
+        return max(check_difference(found, true) for found, true in pairs)
+
+
+@contextmanager
+def confirmed_file(path: Path) -> Iterator[Path]:
+    """Where to write an ONNX file, which gets its name when it has been checked in the block."""
+    aside = path.with_name(f".{path.stem}.partial.onnx")
+    try:
+        yield aside
         aside.replace(path)
     except ImportError:
-        raise UsageError(f"export to ONNX needs onnx and onnxscript; {INSTALL}") from None
+        raise UsageError(
+            f"export to ONNX needs onnx, onnxscript and onnxruntime; {INSTALL}"
+        ) from None
+    except torch.onnx.OnnxExporterError as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(
+            f"torch cannot export this network to ONNX ({reason}); export to safetensors"
+        ) from None
     finally:
         aside.unlink(missing_ok=True)
-    return difference
 
 
 def check_difference(found: Tensor, expected: Tensor) -> float:
