@@ -14,7 +14,7 @@ from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import from_object, load_model
 from unshortcut.models.module_encoder import ModuleEncoder
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import export_encoder
 from unshortcut.transfer.finetuning import finetune
 from unshortcut.transfer.start import load_start
 
@@ -105,7 +105,7 @@ def test_a_loaded_model_is_not_changed(tmp_path: Path) -> None:
 
 
 def test_a_model_without_trainable_weights_gets_one_sentence(tmp_path: Path) -> None:
-    path = export(tiny_model(tmp_path), "onnx", tmp_path / "tiny.onnx")
+    path = export_encoder(tiny_model(tmp_path), "onnx", tmp_path / "tiny.onnx")
     with pytest.raises(UsageError, match="'tiny' has no weights that can be trained"):
         load_start(path)
     with pytest.raises(UsageError, match="has no weights that can be trained"):

@@ -97,7 +97,7 @@ class Multilabel(Task):
         return MultilabelScore()
 
     def save(self, weights: Path, about: About) -> None:
-        save_with_head(self.encoder, self.classifier, weights, about)
+        save_with_head(self.encoder, self.classifier, weights, about, multilabel=True)
 
 
 def multilabel_loss(logits: Tensor, values: Tensor) -> Tensor:
