@@ -29,3 +29,4 @@ from .training.contact_sheet import show as show
 from .training.contact_sheet import show_data as show_data
 from .training.exporting import export as export
 from .training.pretraining import pretrain as pretrain
+from .transfer.catalog import list_protocols as list_protocols

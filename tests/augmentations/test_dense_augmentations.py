@@ -75,6 +75,13 @@ def test_a_small_image_is_padded_at_the_bottom_and_at_the_right() -> None:
     assert (out[:10] == 9).all() and (out[10:] == 0).all()
 
 
+def test_the_base_may_be_the_shorter_side_of_the_result() -> None:
+    for size, base in ((48, 48), ((64, 40), 40)):
+        named = make_augmentation("random_scale_crop", {"size": size, "base": "size"})
+        counted = RandomScaleCrop(size=size, base=base)
+        assert named.sample(RNG(3), 100, 300) == counted.sample(RNG(3), 100, 300)
+
+
 def test_factors_are_uniform_and_count_from_the_base() -> None:
     rng = generator(0)
     crop = RandomScaleCrop(size=4, ratio=(0.5, 2.0), base=100)
@@ -93,7 +100,8 @@ def test_factors_are_uniform_and_count_from_the_base() -> None:
         ("resize_shortest", {"sizes": [0]}, "'sizes.0' must be"),
         ("resize_shortest", {"longest": 0}, "'longest' must be an integer of at least 1, got 0"),
         ("random_scale_crop", {"ratio": [0, 1]}, "'ratio' must be two numbers of at least 0.001"),
-        ("random_scale_crop", {"base": 0.5}, "'base' must be an integer of at least 1, got 0.5"),
+        ("random_scale_crop", {"base": 0.5}, "'base' must be an integer of at least 1, or size"),
+        ("random_scale_crop", {"base": 0}, "'base' must be an integer of at least 1, or size"),
     ],
 )
 def test_wrong_settings_are_refused(name: str, settings: dict[str, object], sentence: str) -> None:

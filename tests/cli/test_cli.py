@@ -19,8 +19,9 @@ from unshortcut.cli.renamed import FLAGS
 from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
-    "advise", "audit", "compare", "demo", "embed", "export", "filter", "neighbors", "pretrain",
-    "probe", "recipes", "reproduce", "show", "similarity", "spaces", "texturize",
+    "advise", "audit", "compare", "demo", "embed", "export", "filter", "finetune", "neighbors",
+    "pretrain", "probe", "protocols", "recipes", "reproduce", "show", "similarity", "spaces",
+    "texturize",
 )  # fmt: skip
 
 
@@ -51,7 +52,9 @@ def test_help_has_the_commands_in_groups(capsys: pytest.CaptureFixture[str]) -> 
     }
     assert list(listed) == ["Train", "Evaluate", "Data", "Papers"]
     assert {"pretrain", "show", "export", "demo"} <= listed["Train"]
-    assert {"filter", "texturize"} <= listed["Data"] and {"recipes"} <= listed["Papers"]
+    assert {"filter", "texturize"} <= listed["Data"] and {"recipes", "protocols"} <= listed[
+        "Papers"
+    ]
     assert {name for names in listed.values() for name in names} == set(COMMANDS)
 
 

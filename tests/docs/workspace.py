@@ -22,6 +22,7 @@ from unshortcut.cli import main as cli
 from unshortcut.data.shapes import Shapes, source
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction.claim import get_claim
+from unshortcut.transfer.protocol import load_protocol
 
 SMALL = (
     "schedule.epochs=1",
@@ -100,13 +101,15 @@ class Workspace:
 
 
 def parse(words: list[str]) -> None:
-    """Fail where a command, an option or a claim does not exist, or a recipe does not load."""
+    """Fail where a command, option or claim does not exist, or a recipe or protocol is wrong."""
     cli._add_commands()
     group: Any = typer.main.get_command(cli.app)
     if words[0].startswith("--"):
         group.make_context("unshortcut", [*words])
         return
     given = group.commands[words[0]].make_context(words[0], words[1:]).params
+    if words[0] == "finetune" and given["protocol"] is not None:
+        assert load_protocol(given["protocol"], given["sets"]).task.name == given["task"]
     if given.get("recipe") is not None:
         load_recipe(given["recipe"], given["sets"])
     if given.get("claim") is not None:

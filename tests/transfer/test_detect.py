@@ -144,29 +144,19 @@ def test_boxes_are_predicted_in_pixels_of_the_full_images() -> None:
         assert set(one.labels) <= {0, 1}
 
 
-def test_a_head_that_is_trained_first_leaves_the_encoder_alone() -> None:
-    for network in ("c4", "fpn"):
-        task = detect(network)
-        task.plan(TrainedParts(encoder="none"), TransferSchedule(epochs=1))
-        task.train()
-        before = {name: one.clone() for name, one in task.encoder.state_dict().items()}
-        task.loss(batch()).loss.backward()
-        assert all(one.grad is None for one in task.encoder.parameters())
-        assert all(one.grad is not None for one in task.head.parameters())
-        assert all(torch.equal(before[k], v) for k, v in task.encoder.state_dict().items())
-
-
-def test_steps_without_the_encoder_do_not_change_which_parameters_are_trained(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    task = detect("c4").train()
-    monkeypatch.setattr(Detect, "trains_encoder", False)
+@pytest.mark.parametrize("network", ["c4", "fpn"])
+def test_a_head_that_is_trained_first_leaves_the_encoder_alone(network: str) -> None:
+    task = detect(network).train()
+    task.plan(TrainedParts(), TransferSchedule(epochs=1))
+    before = {name: one.clone() for name, one in task.encoder.state_dict().items()}
+    task.hold_encoder(True)
     task.loss(batch()).loss.backward()
     assert all(one.grad is None for one in task.encoder.parameters())
-    monkeypatch.setattr(Detect, "trains_encoder", True)
+    assert all(one.grad is not None for one in task.head.parameters())
+    assert all(torch.equal(before[name], one) for name, one in task.encoder.state_dict().items())
+    task.hold_encoder(False)
     task.loss(batch()).loss.backward()
     assert all(one.grad is not None for one in task.encoder.parameters())
-    assert task.encoder.model.training
 
 
 def test_the_score_in_percent() -> None:

@@ -117,7 +117,7 @@ def test_every_trained_parameter_has_a_gradient(
 
 def test_c4_is_the_last_stage_with_an_extra_batch_norm() -> None:
     encoder = Encoder(TINY)
-    detector = build_detector(encoder, 3, DetectorSettings(), size=SIZE).eval()
+    detector = build_detector(encoder, 3, small("c4"), size=SIZE).eval()
     head = detector.roi_heads.box_head
     assert isinstance(head, C4Head)
     assert len(detector.rpn.anchor_generator.cell_anchors[0]) == 15
@@ -137,7 +137,7 @@ def test_a_vit_gives_the_same_features_at_its_size_and_maps_at_others() -> None:
     encoder = Encoder(VIT).eval()
     x = torch.randn(2, 3, 32, 32)
     before = encoder(x)
-    detector = build_detector(encoder, 3, small("auto"), size=SIZE)
+    detector = build_detector(encoder, 3, small("fpn"), size=SIZE)
     assert torch.equal(encoder(x), before)
     shapes = {name: tuple(one.shape[2:]) for name, one in detector.backbone(images_of(96)).items()}
     assert shapes == {"0": (24, 24), "1": (12, 12), "2": (6, 6), "3": (3, 3), "pool": (2, 2)}
@@ -149,7 +149,7 @@ def images_of(side: int) -> Tensor:
 
 def test_padding_does_not_change_how_regions_are_pooled() -> None:
     """torchvision takes a stride of 16 for 8 if its first image has 40 of 64 pixels."""
-    detector = build_detector(Encoder(TINY), 3, DetectorSettings(), size=40).eval()
+    detector = build_detector(Encoder(TINY), 3, small("c4"), size=40).eval()
     detector([torch.rand(3, 40, 40)])
     assert detector.roi_heads.box_roi_pool.scales == [1 / 16]
 
@@ -162,12 +162,12 @@ def test_padding_does_not_change_how_regions_are_pooled() -> None:
         (TINY.model_copy(update={"branches": 2}), "fpn", "encoder.branches"),
         (
             EncoderSettings(name="swin_tiny_patch4_window7_224", options={"depths": [1, 1, 1, 1]}),
-            "auto",
+            "fpn",
             "does not take images of other sizes",
         ),
         (
             VIT.model_copy(update={"options": {**VIT.options, "patch_size": 14, "img_size": 28}}),
-            "auto",
+            "fpn",
             "patches of 14 × 14 pixels",
         ),
     ],

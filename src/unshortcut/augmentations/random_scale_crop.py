@@ -1,11 +1,11 @@
 """Scales the image at random and crops a box of fixed size, for segmentation."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from unshortcut.arrays import FloatArray, ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.data.regions import IGNORED, MaskArray
-from unshortcut.fields import Pair, PositiveInt, Size, ends, in_order
+from unshortcut.fields import Allowed, Pair, Size, ends, in_order
 from unshortcut.imaging.boxes import resize_boxes
 from unshortcut.imaging.geometry import (
     Box,
@@ -19,6 +19,11 @@ from unshortcut.parts import settings
 from unshortcut.randomness import Rng
 
 _TINY = 1e-3
+
+Base = Annotated[
+    int | Literal["size"],
+    Allowed("an integer of at least 1, or size", lambda base: base == "size" or base >= 1),
+]
 
 
 class ScaledCrop(NamedTuple):
@@ -46,13 +51,15 @@ class RandomScaleCrop(Augmentation):
     """Size of the result in pixels: the side of a square, or height and width."""
     ratio: Annotated[Pair, in_order(_TINY)] = (0.5, 2.0)
     """Range of the factor, sampled uniformly."""
-    base: PositiveInt | None = None
-    """Length of the shorter side that a factor of 1 stands for; None for that of the image."""
+    base: Base | None = None
+    """Length of the shorter side that a factor of 1 stands for; `size` for the shorter side of the
+    result, None for that of the image."""
 
     def sample(self, rng: Rng, height: int, width: int) -> ScaledCrop:
         factor = rng.uniform(*self.ratio)
         if self.base is not None:
-            factor *= self.base / min(height, width)
+            base = min(ends(self.size)) if self.base == "size" else self.base
+            factor *= base / min(height, width)
         top, crop_height, seen_height = _span(rng, height, factor, ends(self.size)[0])
         left, crop_width, seen_width = _span(rng, width, factor, ends(self.size)[1])
         box = (top, left, seen_height, seen_width)

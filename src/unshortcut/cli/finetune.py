@@ -29,8 +29,8 @@ def command(
     protocol: str | None = typer.Option(
         None,
         metavar="PROTOCOL",
-        help="How to fine-tune: a name from docs/transfer.md or a YAML file. [default: that of the "
-        "task]",
+        help="How to fine-tune: a name (see `unshortcut protocols`) or a YAML file. "
+        "[default: that of the task]",
     ),
     on: OnOption = [],
     sets: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help=_SET),

@@ -123,6 +123,9 @@ _TORCHVISION: dict[str, _Named] = {
     "flowers102": _Named("Flowers102", _by_split("train", "val", "test"), _FILES),
     "food101": _Named("Food101", _by_split("train", "test"), _FILES),
     "dtd": _Named("DTD", _by_split("train", "val", "test"), _FILES),
+    "aircraft": _Named(
+        "FGVCAircraft", {"train": {"split": "trainval"}, "test": {"split": "test"}}, _FILES
+    ),
     "pets": _Named(
         "OxfordIIITPet",
         {"train": {"split": "trainval"}, "test": {"split": "test"}},

@@ -1,3 +1,6 @@
+from .detector_onnx import export_detector_onnx as export_detector_onnx
+from .exported import load_detector as load_detector
+from .metrics.average_precision import Detections as Detections
 from .segmenter import load_segmenter as load_segmenter
 from .segmenter_onnx import export_segmenter_onnx as export_segmenter_onnx
 from .task import Example as Example

@@ -10,7 +10,7 @@ from torch import Tensor
 from torchvision.models.detection import FasterRCNN
 
 from unshortcut.errors import RunError, UsageError
-from unshortcut.models.onnx import CLASSES, INSTALL
+from unshortcut.models.onnx import CLASSES, INSTALL, add_metadata
 
 _OUTPUTS = ["boxes", "labels", "scores"]
 _OPSET = 17
@@ -43,7 +43,8 @@ def export_detector_onnx(detector: FasterRCNN, path: Path) -> float:
             )
         other = torch.rand(3, side, side * 5 // 4, generator=generator)
         difference = _check(detector, aside, other)
-        _name_labels(aside, getattr(detector, "classes", ()))
+        names = json.dumps(list(detector.classes), ensure_ascii=False)
+        add_metadata(aside, {CLASSES: names})
         aside.replace(path)
     except ImportError:
         raise UsageError(f"export to ONNX needs onnx and onnxruntime; {INSTALL}") from None
@@ -79,11 +80,3 @@ def _check(detector: FasterRCNN, path: Path, image: Tensor) -> float:
         f"the ONNX model finds other objects than the original: {len(scores)} and "
         f"{len(theirs['scores'])}, up to {difference:.2g} pixels apart"
     )
-
-
-def _name_labels(path: Path, classes: tuple[str, ...]) -> None:
-    import onnx
-
-    model = onnx.load(path)
-    onnx.helper.set_model_props(model, {CLASSES: json.dumps(list(classes), ensure_ascii=False)})
-    onnx.save(model, path)

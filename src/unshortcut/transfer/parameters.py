@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any, Literal
 
 from pydantic import Field
+from timm.layers import DropPath
 from timm.models import group_parameters
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -29,6 +30,9 @@ class TrainedParts(Strict):
     batch_norm: Literal["train", "frozen"] = "train"
     """Whether batch norms of the encoder use the statistics of the batch, or those that they came
     with; in frozen stages they always keep theirs."""
+    drop_path: float = Field(0.0, ge=0, lt=1)
+    """Stochastic depth: probability with which the last block of a ViT is skipped for an image in
+    training; it rises linearly from 0 at the first block, as in timm and MAE."""
 
 
 def layers(encoder: Encoder) -> list[list[str]]:
@@ -78,6 +82,18 @@ def freeze(encoder: Encoder, parts: TrainedParts) -> list[nn.Module]:
     if parts.batch_norm == "frozen":
         return list(norms)
     return [one for one in norms if not any(p.requires_grad for p in one.parameters())]
+
+
+def set_drop_path(encoder: Encoder, rate: float) -> None:
+    """Let a ViT of timm skip blocks in training, as if it had been built with `drop_path_rate`."""
+    if rate == 0:
+        return
+    blocks = getattr(encoder.model, "blocks", None)
+    if blocks is None or not all(hasattr(block, "drop_path1") for block in blocks):
+        raise UsageError("train.drop_path is for ViTs of timm; leave it at 0 for this encoder")
+    for number, block in enumerate(blocks):
+        own = rate * number / max(len(blocks) - 1, 1)
+        block.drop_path1, block.drop_path2 = DropPath(own), DropPath(own)
 
 
 def build_groups(

@@ -2,26 +2,24 @@
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import Field, model_validator
 
 from unshortcut.augmentations.augmentation import AnyAugmentation
-from unshortcut.errors import UsageError, unknown
+from unshortcut.errors import UsageError
 from unshortcut.methods.optimization import OptimizerSettings
 from unshortcut.parts import build
 from unshortcut.recipes.load import assign
 from unshortcut.recipes.reading import inherit, parse_file
 from unshortcut.recipes.schema import PaperRow, TrainingSettings
 from unshortcut.recipes.views import Strict, fill_sizes
+from unshortcut.transfer.catalog import protocol_path
 from unshortcut.transfer.parameters import TrainedParts
 from unshortcut.transfer.schedule import TransferSchedule
 from unshortcut.transfer.task import AnyTask
-
-FOLDER = Path(__file__).parent / "protocols"
 
 
 class TransferData(Strict):
@@ -45,7 +43,10 @@ class TransferViews(Strict):
 
     size: int | None = Field(None, ge=8)
     """Side of an image in pixels, the default of every augmentation that has a size; by default
-    that of the model. For boxes and masks, the shorter side in evaluation."""
+    that of the model times `relative_size`. For boxes and masks, the shorter side in evaluation."""
+    relative_size: float = Field(1.0, gt=0)
+    """Side of an image relative to that of the model, if `size` is not stated: boxes and masks need
+    more pixels than a class."""
     augmentations: list[AnyAugmentation]
     crop_share: float | None = Field(None, gt=0, le=1)
     """In evaluation, the side of the center crop relative to the resized image's shorter side; by
@@ -55,6 +56,13 @@ class TransferViews(Strict):
     `size`."""
     min_visible: float = Field(0.25, ge=0, le=1)
     """Share of a box that must be inside a view for the box to be trained on."""
+
+
+class TransferTraining(TrainingSettings):
+    """How a run is executed, saved and logged, as in a recipe."""
+
+    knn_epochs: Literal[0] = 0
+    """Always 0: what is measured during training is the task's own metric."""
 
 
 class Protocol(Strict):
@@ -69,7 +77,7 @@ class Protocol(Strict):
     train: TrainedParts = TrainedParts()
     optimizer: OptimizerSettings = OptimizerSettings()
     schedule: TransferSchedule
-    training: TrainingSettings = TrainingSettings(knn_epochs=0)
+    training: TransferTraining = TransferTraining()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -98,20 +106,25 @@ def load_protocol(
         sets: changes such as `schedule.epochs=20`.
         size: side of the images in pixels if the protocol states none: that of the model.
     """
-    if isinstance(protocol, Protocol):
-        protocol = to_mapping(protocol)
-    if isinstance(protocol, Mapping):
-        values, where = inherit(deepcopy(dict(protocol)), read=_read), "protocol"
-    else:
-        values, where = inherit(*_read(str(protocol)), read=_read), f"protocol '{protocol}'"
-    for assignment in sets:
-        values = assign(values, assignment)
+    values, where = _stated(protocol, sets)
     views = values.get("views")
     if isinstance(views, dict):
-        views["size"] = views.get("size") or size
-        if views["size"] is not None:
+        relative = views.get("relative_size", 1)
+        if views.get("size") is None and size is not None and isinstance(relative, int | float):
+            views["size"] = round(size * relative)
+        if views.get("size") is not None:
             fill_sizes(views.get("augmentations"), views["size"])
     return build(Protocol, values, where)
+
+
+def show_protocol(protocol: AnyProtocol, sets: Iterable[str] = ()) -> str:
+    """A protocol as YAML, with all defaults but the sizes that depend on the model."""
+    sets = list(sets)
+    shown = to_mapping(load_protocol(protocol, sets))
+    if shown["views"]["size"] is None:
+        stated, _ = _stated(protocol, sets)
+        _leave_out_sizes(shown["views"]["augmentations"], stated["views"]["augmentations"])
+    return yaml.safe_dump(shown, sort_keys=False, allow_unicode=True)
 
 
 def to_mapping(protocol: Protocol) -> dict[str, Any]:
@@ -124,22 +137,28 @@ def to_yaml(protocol: Protocol) -> str:
     return yaml.safe_dump(to_mapping(protocol), sort_keys=False, allow_unicode=True)
 
 
-def list_protocols(pattern: str = "*") -> list[str]:
-    """List the names of the protocols that match a pattern such as `classify-*`."""
-    from fnmatch import fnmatchcase
+def _stated(protocol: AnyProtocol, sets: Iterable[str]) -> tuple[dict[str, Any], str]:
+    """The values that a protocol states, with changes, and what errors call it."""
+    if isinstance(protocol, Protocol):
+        protocol = to_mapping(protocol)
+    if isinstance(protocol, Mapping):
+        values, where = inherit(deepcopy(dict(protocol)), read=_read), "protocol"
+    else:
+        values, where = inherit(*_read(str(protocol)), read=_read), f"protocol '{protocol}'"
+    for assignment in sets:
+        values = assign(values, assignment)
+    return values, where
 
-    return sorted(name for name in protocol_paths() if fnmatchcase(name, pattern))
 
-
-@cache
-def protocol_paths() -> dict[str, Path]:
-    """The files of the protocols that come with the package, by name."""
-    return {path.stem: path for path in FOLDER.glob("*/*.yaml")}
+def _leave_out_sizes(shown: list[dict[str, Any]], stated: list[dict[str, Any]]) -> None:
+    """Delete the sizes of augmentations that do not state one."""
+    for entry, own in zip(shown, stated, strict=True):
+        if "size" not in own:
+            entry.pop("size", None)
+        _leave_out_sizes(entry.get("augmentations", []), own.get("augmentations", []))
 
 
 def _read(protocol: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     if Path(protocol).suffix in (".yaml", ".yml"):
         return parse_file(Path(protocol), "protocol"), (protocol,)
-    if protocol not in protocol_paths():
-        raise unknown("protocol", protocol, protocol_paths())
-    return parse_file(protocol_paths()[protocol], "protocol"), (protocol,)
+    return parse_file(protocol_path(protocol), "protocol"), (protocol,)

@@ -21,7 +21,7 @@ from unshortcut.methods.method import DeviceBatch, Method, TrainingContext
 from unshortcut.models.card import WEIGHTS_FILE
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf
-from unshortcut.transfer.parameters import TrainedParts, build_groups, freeze
+from unshortcut.transfer.parameters import TrainedParts, build_groups, freeze, set_drop_path
 from unshortcut.transfer.schedule import TransferSchedule
 from unshortcut.views.region_drawing import ClassNames
 
@@ -117,6 +117,7 @@ class Task(Method):
         """Set which parts of the encoder are trained, how fast and how long."""
         self.parts, self.schedule = parts, schedule
         self._kept = freeze(self.encoder, parts)
+        set_drop_path(self.encoder, parts.drop_path)
         self._trained = [p for p in self.encoder.parameters() if p.requires_grad]
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:

@@ -21,7 +21,7 @@ class C4Trunk(nn.Module):
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
-        if not is_resnet(encoder):
+        if not encoder.settings.plain or not isinstance(encoder.model, timm.models.ResNet):
             raise UsageError(
                 f"network 'c4' needs a ResNet of timm, not '{encoder.settings.name}'; choose 'fpn'"
             )
@@ -61,8 +61,3 @@ class C4Head(nn.Module):
         regions = regions.contiguous(memory_format=self.memory_format)
         features: Tensor = self.norm(self.res5(regions)).mean(dim=(2, 3))
         return features
-
-
-def is_resnet(encoder: Encoder) -> bool:
-    """Whether an encoder is a ResNet as timm builds it, of any depth, width and stem."""
-    return encoder.settings.plain and isinstance(encoder.model, timm.models.ResNet)

@@ -19,7 +19,7 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.models.module_encoder import ModuleEncoder
 from unshortcut.parts import settings
 from unshortcut.transfer.networks.aliases import name_once
-from unshortcut.transfer.networks.c4 import C4Head, C4Trunk, is_resnet
+from unshortcut.transfer.networks.c4 import C4Head, C4Trunk
 from unshortcut.transfer.networks.pyramid import pyramid
 
 RATIOS = (0.5, 1.0, 2.0)
@@ -33,9 +33,10 @@ _LONGER = 5 / 3
 class DetectorSettings:
     """The network of a detector; numbers of torchvision unless stated."""
 
-    network: Literal["auto", "c4", "fpn"] = "auto"
-    """`c4`: the last stage of a ResNet on every region, with an extra batch norm (MoCo). `fpn`: a
-    feature pyramid, which of a ViT is the simple one. `auto`: `c4` for ResNets, else `fpn`."""
+    network: Literal["c4", "fpn"] = "fpn"
+    """`c4`: the last stage of a ResNet on every region, with an extra batch norm, as in MoCo's
+    tables; its only map has a stride of 16, so objects should be large. `fpn`: a feature pyramid,
+    which of a ViT is the simple one."""
     anchors: Annotated[tuple[PositiveNumber, ...], Field(min_length=5, max_length=5)] | None = None
     """Sides of the anchors in pixels of the network's input: all on one map with `c4`, one on each
     of the five maps with `fpn`. None: those of `scaled_anchors`."""
@@ -86,10 +87,7 @@ def build_detector(
         )
     size = USUAL_SIZE if size is None else size
     anchors = chosen.anchors or scaled_anchors(size)
-    kind = chosen.network
-    if kind == "auto":
-        kind = "c4" if is_resnet(encoder) else "fpn"
-    parts = _c4(encoder, anchors) if kind == "c4" else _fpn(encoder, anchors, chosen)
+    parts = _c4(encoder, anchors) if chosen.network == "c4" else _fpn(encoder, anchors, chosen)
     candidates = parts.pop("candidates")
     detector = FasterRCNN(
         box_predictor=FastRCNNPredictor(parts.pop("features"), num_classes + 1),
