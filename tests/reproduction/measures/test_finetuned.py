@@ -47,17 +47,18 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Trainings of two steps; the run folders that were asked for."""
-    asked: list[Path] = []
+def short(monkeypatch: pytest.MonkeyPatch) -> list[FinetuningRun]:
+    """Trainings of two steps, which are listed as they end."""
+    done: list[FinetuningRun] = []
 
     def quick(*arguments: Any, sets: Sequence[str], **named: Any) -> FinetuningRun:
-        asked.append(arguments[3])
-        return finetune(*arguments, sets=[*sets, *QUICK, "schedule.steps=2"], **named)
+        sets = [*sets, *QUICK, "schedule.steps=2"]
+        done.append(finetune(*arguments, sets=sets, **named))
+        return done[-1]
 
     monkeypatch.setattr(finetuning, "finetune", quick)
     monkeypatch.setattr(finetuned, "SCENES", 16)
-    return asked
+    return done
 
 
 def test_labeled_drawings_are_balanced_and_none_is_tested_on() -> None:
@@ -75,49 +76,47 @@ def test_labeled_drawings_are_balanced_and_none_is_tested_on() -> None:
     assert scenes.test.multilabels is not None and scenes.test.image(0).pixels().shape[0] == SIZE
 
 
-def test_metrics_are_means_over_seeds_and_runs_are_removed(run: Path, short: list[Path]) -> None:
+def test_metrics_are_means_over_seeds_and_runs_are_removed(
+    run: Path, short: list[FinetuningRun]
+) -> None:
     metrics = DRAWINGS.compute(run, DRAWN)
-    assert metrics.keys() == {"finetuned_sketch", "finetuned_scenes"}
-    assert len(short) == 4 and not (run.parent / "finetuned").exists()
-    values = []
-    sketches, _ = drawn_finetunings(DRAWN, 2)
-    for seed, train in enumerate(sketches.trains):
-        sets = [*QUICK, "schedule.steps=2", f"seed={seed}"]
-        out = run.parent / f"again-{seed}"
-        found = finetune(
-            run, train, "classify", out,
-            protocol="classify-shapes", tests={"t": sketches.test}, sets=sets, console=QUIET,
-        )  # fmt: skip
-        values.append(found.metrics["t top1"])
-    assert metrics["finetuned_sketch"] == pytest.approx(np.mean(values))
+    assert not (run.parent / "finetuned").exists()
+    accuracies, precisions = (
+        [one.metrics[key] for one in short if key in one.metrics]
+        for key in ("test top1", "test map")
+    )
+    assert len(accuracies) == len(precisions) == 2
+    assert precisions[0] != precisions[1], "other drawings and another seed"
+    assert metrics == pytest.approx(
+        {"finetuned_sketch": np.mean(accuracies), "finetuned_scenes": np.mean(precisions)}
+    )
 
 
 def test_an_interrupted_measure_keeps_what_is_finished(
-    run: Path, short: list[Path], monkeypatch: pytest.MonkeyPatch
+    run: Path, short: list[FinetuningRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = finetuning.finetune
+    measure, quick = FinetunedDrawingsMeasure(seeds=1), finetuning.finetune
 
     def stops(*arguments: Any, **named: Any) -> FinetuningRun:
-        if len(short) == 3:
+        if short:
             raise KeyboardInterrupt
-        return counted(*arguments, **named)
+        return quick(*arguments, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(finetuning, "finetune", stops)
         with pytest.raises(KeyboardInterrupt):
-            DRAWINGS.compute(run, DRAWN)
-    kept = {path: path.stat().st_mtime_ns for path in run.parent.glob("finetuned/*/*/result.json")}
-    assert len(kept) == 3
-    read: list[Path] = []
+            measure.compute(run, DRAWN)
+    trained: list[str] = []
     fit = finetuning.fit
 
-    def counts(*arguments: Any, **named: Any) -> Any:
-        read.append(arguments[4].path)
-        return fit(*arguments, **named)
+    def counts(*arguments: Any) -> Any:
+        trained.append(arguments[4].path.name)
+        return fit(*arguments)
 
     monkeypatch.setattr(finetuning, "fit", counts)
-    DRAWINGS.compute(run, DRAWN)
-    assert [path.name for path in read] == ["finetuned_scenes-1"]
+    metrics = measure.compute(run, DRAWN)
+    assert trained == ["finetuned_scenes-0"]
+    assert metrics["finetuned_sketch"] == short[0].metrics["test top1"]
 
 
 def test_metrics_depend_on_protocol_drawings_and_seeds() -> None:
@@ -168,7 +167,7 @@ def test_data_without_labels_are_refused_and_missing_ones_named() -> None:
     assert "--transfer pets=TRAIN:TEST" in note
 
 
-def test_photographs_are_fine_tuned_for_breeds(run: Path, short: list[Path]) -> None:
+def test_photographs_are_fine_tuned_for_breeds(run: Path, short: list[FinetuningRun]) -> None:
     pets = real_data("pets.tar")
     (measure,) = (
         one
