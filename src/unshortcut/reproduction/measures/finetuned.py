@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from unshortcut.reproduction.evaluation import Evaluation
 
 SKETCHES = 16
-"""Labeled sketches to fine-tune on, two of each class; with five of each, nothing is left to
-gain: MoCo-v2 without changes then knows 95 % of sketches that were drawn with another seed."""
+"""Labeled sketches to fine-tune on, two of each class. In trials of 150 steps with one encoder of
+MoCo-v2 without changes, on drawings of another seed, the accuracy was 71 % with two of each class
+and 95 % with five, which leaves little to gain."""
 SCENES = 400
 """Labeled scenes to fine-tune on."""
 
