@@ -16,7 +16,7 @@ from unshortcut.errors import unknown
 
 GROUPS = {
     "default": "Your own images: the default of each task",
-    "shapes": "Drawn scenes of `shapes`: minutes on two cores, nothing to download",
+    "shapes": "Drawings of `shapes`: minutes on two cores, nothing to download",
     "pets": "Oxford-IIIT Pets: minutes on two cores",
     "classification": "Classification",
     "multilabel": "Multi-label classification",
