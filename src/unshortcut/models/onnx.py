@@ -151,7 +151,8 @@ def confirmed_file(path: Path) -> Iterator[Path]:
             f"export to ONNX needs onnx, onnxscript and onnxruntime; {INSTALL}"
         ) from None
     except torch.onnx.OnnxExporterError as error:
-        reason = str(error).splitlines()[0]
+        first = error.__cause__ or error  # the new exporter puts instructions around the reason
+        reason = (str(first).splitlines() or [type(first).__name__])[0]
         raise UsageError(
             f"torch cannot export this network to ONNX ({reason}); export to safetensors"
         ) from None
