@@ -115,6 +115,15 @@ def test_a_finished_run_does_not_answer_for_data_it_was_not_tested_on(
         finetune(model, TRAIN, "classify", run, tests=others, sets=SETS)
 
 
+def test_a_size_that_the_encoder_does_not_take_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    sets = [*SETS, "views.size=32"]
+    with pytest.raises(UsageError, match=r"is for images of 224 px and cannot take those of 32 px"):
+        finetune("timm:vit_tiny_patch16_224@random", TRAIN, out=tmp_path / "r", sets=sets)
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_misspelt_task_is_answered_as_one(model: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"unknown task 'clasify'; did you mean 'classify'\?"):
         finetune(model, TRAIN, "clasify", tmp_path / "r")

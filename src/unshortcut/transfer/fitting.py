@@ -68,7 +68,7 @@ def fit(
         [validation] if validation is not None else [],
         epochs=epochs,
         steps=schedule.steps,
-        in_turn=schedule.head_first > 0,
+        in_turn=schedule.head_first > 0 and protocol.train.encoder != "none",
     )
     return validation
 

@@ -6,6 +6,7 @@ import torch
 
 from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.data.source import ImageSource
+from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.optimization import ScheduleSettings
@@ -46,12 +47,30 @@ class Setup:
             num_classes=len(data.classes),
             size=protocol.views.size,
         )
+        if not protocol.task.dense:
+            self._check_size()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(protocol.seed, "weights"))
             task = protocol.task.build(self.start.encoder, data.classes, context)
         task.plan(protocol.train, protocol.schedule)
         task.train()  # a model is loaded in eval mode, which Lightning would leave as it is
         return task
+
+    def _check_size(self) -> None:
+        """Raise `UsageError` for images of a size that the encoder does not take."""
+        side, encoder = self.preprocessing.size, self.start.encoder
+        mode = encoder.training
+        try:
+            with torch.no_grad():
+                encoder.eval()(torch.zeros(1, 3, side, side))
+        except (AssertionError, RuntimeError, ValueError) as error:
+            own = self.start.preprocessing.size
+            raise UsageError(
+                f"views.size: '{self.start.name}' is for images of {own} px and cannot take those "
+                f"of {side} px: {error}"
+            ) from None
+        finally:
+            encoder.train(mode)
 
     def training_view(self) -> TrainingView:
         views = self.protocol.views

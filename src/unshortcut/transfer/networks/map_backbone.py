@@ -8,7 +8,6 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 import torch
-from timm.layers import Format
 from timm.models.resnet import ResNet
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
@@ -18,6 +17,7 @@ from torchvision.models._utils import IntermediateLayerGetter
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.module_encoder import ModuleEncoder
+from unshortcut.transfer.networks.any_size import take_any_size
 from unshortcut.transfer.networks.dilation import dilate
 from unshortcut.transfer.networks.unused import freeze_unused
 
@@ -51,7 +51,7 @@ def prepare_backbone(encoder: Encoder, output_stride: int | None = None) -> MapS
     if isinstance(model, ResNet):
         dilate(model, RESNET_STRIDE if output_stride is None else output_stride)
     elif isinstance(model, VisionTransformer):
-        _accept_all_sizes(model)
+        take_any_size(model)
     elif getattr(getattr(model, "patch_embed", None), "strict_img_size", False):
         raise _unsupported(encoder)
     shape = _map_shape(encoder)
@@ -102,14 +102,6 @@ class IntermediateMaps(nn.Module):
             images, indices=list(self.blocks), norm=True, intermediates_only=True
         )
         return OrderedDict(aux=maps[0], out=maps[-1])
-
-
-def _accept_all_sizes(model: VisionTransformer) -> None:
-    """What timm's option `dynamic_img_size` sets when a ViT is built."""
-    model.dynamic_img_size = True
-    model.patch_embed.strict_img_size = False
-    model.patch_embed.flatten = False
-    model.patch_embed.output_fmt = Format.NHWC
 
 
 def _map_shape(encoder: Encoder) -> MapShape:

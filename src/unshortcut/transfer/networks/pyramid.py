@@ -12,12 +12,13 @@ from typing import Any
 
 import timm.models
 import torch
-from timm.layers import Format, LayerNorm2d, PatchEmbed
+from timm.layers import LayerNorm2d, PatchEmbed
 from torch import Tensor, nn
 from torchvision.ops.feature_pyramid_network import FeaturePyramidNetwork, LastLevelMaxPool
 
 from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
+from unshortcut.transfer.networks.any_size import take_any_size
 from unshortcut.transfer.networks.unused import freeze_unused
 
 _LEVELS = 4
@@ -141,18 +142,6 @@ def pyramid(encoder: Encoder, out_channels: int) -> StagePyramid | SimplePyramid
     if not hasattr(body, "forward_intermediates"):
         raise _unsupported(encoder)
     return StagePyramid(encoder, out_channels)
-
-
-def take_any_size(vit: Any) -> None:
-    """Let a ViT of timm take images of any size that its patches divide.
-
-    Its position embeddings are resampled to the size of the images, as in a model that is created
-    with `dynamic_img_size`. At its own size it computes what it did before.
-    """
-    vit.dynamic_img_size = True
-    vit.patch_embed.strict_img_size = False
-    vit.patch_embed.flatten = False
-    vit.patch_embed.output_fmt = Format.NHWC
 
 
 def _patch_size(vit: Any, name: str) -> int:
