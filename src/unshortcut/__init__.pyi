@@ -27,7 +27,9 @@ from .spaces.reliance import space_reliance as space_reliance
 from .spaces.subsets import probe_spaces as probe_spaces
 from .training.contact_sheet import show as show
 from .training.contact_sheet import show_data as show_data
-from .training.exporting import export as export
 from .training.pretraining import pretrain as pretrain
 from .transfer.catalog import list_protocols as list_protocols
+from .transfer.exporting import export as export
 from .transfer.finetuning import finetune as finetune
+from .transfer.loading import load_detector as load_detector
+from .transfer.loading import load_segmenter as load_segmenter

@@ -28,7 +28,7 @@ from unshortcut.methods.pix2pix import Pix2Pix, Pix2PixSettings, psnr
 from unshortcut.models.encoder import NoEncoder
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.checkpoint import load_checkpoint
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import export_encoder
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.forecasting import forecast
 from unshortcut.training.logs import read_log
@@ -200,7 +200,7 @@ def test_its_run_has_a_generator_that_is_nearer_to_the_target_and_no_encoder(
     with pytest.raises(UsageError, match="a filter and no encoder; apply it with `unshortcut filt"):
         run.model()
     with pytest.raises(UsageError, match="a filter and no encoder"):
-        export(run.folder)
+        export_encoder(run.folder)
     with pytest.raises(UsageError, match="a run of 'pix2pix', which trains no encoder"):
         load_projection(run.folder)
 

@@ -10,7 +10,7 @@ from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.card import Card, load_encoder, save_encoder
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.models.load import load_model
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import export_encoder
 
 SETTINGS = EncoderSettings(name="alexnet_jigsaw")
 CONVOLUTIONS = [
@@ -65,7 +65,7 @@ def test_it_is_exported_and_loaded_like_every_other_encoder(tmp_path: Path) -> N
     loaded, _ = load_encoder(weights)
     torch.testing.assert_close(loaded.eval()(images), expected)
     torch.testing.assert_close(load_model(weights).features(images), expected)
-    state = torch.load(export(weights, "timm"), weights_only=True)
+    state = torch.load(export_encoder(weights, "timm"), weights_only=True)
     model = timm.create_model("alexnet_jigsaw", num_classes=0).eval()
     model.load_state_dict(state)
     torch.testing.assert_close(model(images), expected)

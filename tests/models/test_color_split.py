@@ -13,7 +13,7 @@ from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, create_encoder
 from unshortcut.models.load import load_model
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import export_encoder
 
 SPLIT = TINY.model_copy(update={"color_split": True})
 MEAN, STD = (0.5, 0.4, 0.3), (0.25, 0.2, 0.3)
@@ -73,7 +73,7 @@ def saved(tmp_path: Path) -> tuple[Encoder, Path]:
 @pytest.mark.parametrize("target", ["safetensors", "onnx"])
 def test_it_is_exported_whole(target: str, saved: tuple[Encoder, Path]) -> None:
     encoder, path = saved
-    loaded = load_model(export(path, target))  # type: ignore[arg-type]
+    loaded = load_model(export_encoder(path, target))  # type: ignore[arg-type]
     images = normalize(torch.rand(3, 3, 32, 32))
     with torch.no_grad():
         torch.testing.assert_close(loaded.features(images), encoder(images), rtol=0, atol=1e-4)
@@ -84,4 +84,4 @@ def test_libraries_of_single_networks_cannot_have_it(
     target: str, saved: tuple[Encoder, Path]
 ) -> None:
     with pytest.raises(UsageError, match=f"{target} has no model for"):
-        export(saved[1], target)  # type: ignore[arg-type]
+        export_encoder(saved[1], target)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from unshortcut.errors import UsageError
 from unshortcut.models.card import read_card
 from unshortcut.models.load import load_model
 from unshortcut.spaces.loading import load_spaces, save_spaces
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import export_encoder
 from unshortcut.training.projection import load_method
 
 IMAGES = torch.randn(5, 3, 24, 24, generator=torch.Generator().manual_seed(0))
@@ -77,10 +77,10 @@ def test_one_space_of_looc_plus_plus_is_an_encoder_for_timm(
 ) -> None:
     path = tmp_path / "encoder.safetensors"
     save_spaces(plus_plus, ["color"], path)
-    assert export(path, "timm").is_file()
-    assert export(plus_plus, "onnx").is_file()
+    assert export_encoder(path, "timm").is_file()
+    assert export_encoder(plus_plus, "onnx").is_file()
     with pytest.raises(UsageError, match="branches"):
-        export(plus_plus, "timm")
+        export_encoder(plus_plus, "timm")
 
 
 def test_names_that_are_no_space_are_refused(looc: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from unshortcut.models.batchnorm import split_batch_norm
 from unshortcut.models.card import WEIGHTS_FILE, Card, read_card, save_encoder
 from unshortcut.models.encoder import Encoder, EncoderSettings, create_encoder
 from unshortcut.models.load import load_model
-from unshortcut.training.exporting import Target, export
+from unshortcut.training.exporting import Target, export_encoder
 
 IMAGES = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
 
@@ -37,7 +37,7 @@ def save(settings: EncoderSettings, folder: Path) -> tuple[Encoder, Path]:
 
 def test_timm_loads_it_strictly(tmp_path: Path) -> None:
     encoder, path = save(EncoderSettings(name="resnet18"), tmp_path)
-    out = export(path, "timm")
+    out = export_encoder(path, "timm")
     model = timm.create_model("resnet18", num_classes=0)
     model.load_state_dict(torch.load(out, weights_only=True), strict=True)
     with torch.no_grad():
@@ -46,7 +46,7 @@ def test_timm_loads_it_strictly(tmp_path: Path) -> None:
 
 def test_torchvision_loads_it_strictly(tmp_path: Path) -> None:
     encoder, path = save(EncoderSettings(name="resnet50"), tmp_path)
-    out = export(path, "torchvision")
+    out = export_encoder(path, "torchvision")
     model = torchvision.models.resnet50()
     model.fc = torch.nn.Identity()
     model.load_state_dict(torch.load(out, weights_only=True), strict=True)
@@ -67,7 +67,7 @@ def test_a_run_of_the_papers_resnet_loads_without_options(tmp_path: Path, to: Ta
     changes = ["encoder={name: resnet18, options: {zero_init_last: false}}"]
     run = pretrain(TINY_RECIPE, Shapes("train", size=32, count=32), tmp_path / "run", sets=changes)
     assert read_card(run.folder / WEIGHTS_FILE).encoder == EncoderSettings(name="resnet18")
-    weights = torch.load(export(run.folder, to), weights_only=True)
+    weights = torch.load(export_encoder(run.folder, to), weights_only=True)
     model: torch.nn.Module = (
         timm.create_model("resnet18", num_classes=0)
         if to == "timm"
@@ -85,7 +85,7 @@ def test_onnx_agrees_for_any_batch_size(tmp_path: Path) -> None:
     import onnxruntime
 
     encoder, path = save(TINY, tmp_path)
-    out = export(path, "onnx")
+    out = export_encoder(path, "onnx")
     session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
     images = torch.randn(5, 3, 64, 64)
     (features,) = session.run(None, {session.get_inputs()[0].name: images.numpy()})
@@ -98,7 +98,7 @@ def test_onnx_agrees_for_any_batch_size(tmp_path: Path) -> None:
 
 def test_safetensors_and_card_load_as_a_model(tmp_path: Path) -> None:
     encoder, path = save(TINY, tmp_path)
-    out = export(path, "safetensors", tmp_path / "elsewhere" / "mine.safetensors")
+    out = export_encoder(path, "safetensors", tmp_path / "elsewhere" / "mine.safetensors")
     loaded = load_model(out, size=32)
     assert loaded.preprocessing == Preprocessing(size=32)
     with torch.no_grad():
@@ -120,7 +120,7 @@ def test_what_cannot_be_exported_is_said(
 ) -> None:
     _, path = save(settings, tmp_path)
     with pytest.raises(UsageError, match=message):
-        export(path, target)  # type: ignore[arg-type]
+        export_encoder(path, target)  # type: ignore[arg-type]
     assert {file.name for file in tmp_path.iterdir()} == {"encoder.safetensors", "encoder.json"}
 
 
@@ -131,9 +131,9 @@ def test_what_cannot_be_exported_is_said(
 def test_a_file_is_not_named_like_another_format(target: Target, name: str, tmp_path: Path) -> None:
     _, path = save(EncoderSettings(name="resnet18"), tmp_path)
     with pytest.raises(UsageError, match=f"for --to {target}, got '{name}'"):
-        export(path, target, tmp_path / name)
+        export_encoder(path, target, tmp_path / name)
 
 
 def test_an_unfinished_run_cannot_be_exported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no finished run"):
-        export(tmp_path)
+        export_encoder(tmp_path)

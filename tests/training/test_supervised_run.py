@@ -21,7 +21,7 @@ from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.models.load import load_model
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.checkpoint import load_checkpoint
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import export_encoder
 from unshortcut.training.pretraining import build_method, pretrain
 
 RECIPE = {
@@ -56,8 +56,8 @@ def test_the_run_has_the_classifier_of_its_checkpoint_under_timms_name(run: Path
 
 
 def test_exports_to_timm_and_safetensors_include_it(run: Path, tmp_path: Path) -> None:
-    timms = torch.load(export(run, "timm", tmp_path / "timm.pt"), weights_only=True)
-    copied = load_model(export(run, "safetensors", tmp_path / "copy.safetensors"))
+    timms = torch.load(export_encoder(run, "timm", tmp_path / "timm.pt"), weights_only=True)
+    copied = load_model(export_encoder(run, "safetensors", tmp_path / "copy.safetensors"))
     tensors = load_file(run / "encoder.safetensors")
     assert timms.keys() == tensors.keys()
     assert all(torch.equal(timms[name], tensors[name]) for name in tensors)
@@ -70,7 +70,7 @@ def test_torchvision_loads_it_with_fc_filled(run: Path, tmp_path: Path) -> None:
     card = Card(**{**dict(read_card(run / "encoder.safetensors")), "encoder": encoder.settings})
     classifier = torch.nn.Linear(512, len(card.classes or ()))
     save_encoder(encoder, card, tmp_path / "mine.safetensors", classifier)
-    out = export(tmp_path / "mine.safetensors", "torchvision")
+    out = export_encoder(tmp_path / "mine.safetensors", "torchvision")
     model = torchvision.models.resnet18(num_classes=len(card.classes or ())).eval()
     model.load_state_dict(torch.load(out, weights_only=True), strict=True)
     own = load_model(tmp_path / "mine.safetensors")
@@ -151,7 +151,7 @@ def test_a_run_without_a_classifier_writes_what_it_did(tmp_path: Path) -> None:
 def test_onnx_has_features_logits_and_class_names(run: Path, tmp_path: Path) -> None:
     import onnx
 
-    path = export(run, "onnx", tmp_path / "mine.onnx")
+    path = export_encoder(run, "onnx", tmp_path / "mine.onnx")
     loaded, own = load_model(path), load_model(run)
     assert loaded.classes == own.classes and loaded.preprocessing == own.preprocessing
     assert own.preprocessing.size == 24

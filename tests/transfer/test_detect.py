@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -16,8 +15,7 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing, normalize
 from unshortcut.methods.method import Batch, TrainingContext
 from unshortcut.models.encoder import Encoder
-from unshortcut.transfer.detector_onnx import export_detector_onnx
-from unshortcut.transfer.exported import load_detector
+from unshortcut.transfer.loading import load_detector
 from unshortcut.transfer.metrics.average_precision import Detections
 from unshortcut.transfer.parameters import TrainedParts
 from unshortcut.transfer.schedule import TransferSchedule
@@ -209,23 +207,10 @@ def test_tensors_are_saved_once_and_loaded_into_all_their_places(tmp_path: Path)
 
 
 def test_bad_files_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"has no 'detector.safetensors'"):
+    with pytest.raises(UsageError, match="has no detector and no segmenter"):
         load_detector(tmp_path)
     task = detect()
     weights = tmp_path / "detector.safetensors"
     task.save(weights, About((*CLASSES, "another"), Preprocessing(size=SIZE)))
     with pytest.raises(UsageError, match="does not fit its card"):
         load_detector(weights)
-
-
-def test_the_onnx_file_finds_the_same(tmp_path: Path) -> None:
-    task = detect(score_threshold=0.3).eval()
-    task.save(tmp_path / "detector.safetensors", About(CLASSES, Preprocessing(size=SIZE)))
-    path = tmp_path / "detector.onnx"
-    detector = load_detector(tmp_path)
-    assert len(detector([torch.rand(3, SIZE, SIZE)])[0]["boxes"]) > 5
-    assert export_detector_onnx(detector, path) < 0.1
-    model = onnx.load(path)
-    assert [one.name for one in model.graph.output] == ["boxes", "labels", "scores"]
-    assert model.metadata_props[0].value == '["background", "disk", "square"]'
-    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".onnx"] == ["detector.onnx"]

@@ -10,8 +10,8 @@ from safetensors.torch import load_file
 
 from tests.transfer.made import QUICK, tiny_model
 from unshortcut.data.shapes import Shapes
-from unshortcut.transfer.exported import load_detector
 from unshortcut.transfer.finetuning import finetune
+from unshortcut.transfer.loading import load_detector
 from unshortcut.transfer.tasks.detect import Detect
 
 SIZE = 48

@@ -8,8 +8,9 @@ import torch
 from rich.console import Console
 from sklearn.metrics import average_precision_score
 
-from tests.small import PlainEncoder
+from tests.small import TINY, PlainEncoder
 from tests.transfer.made import QUICK, tiny_model
+from unshortcut.auditor import audit
 from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.augmentations.random_resized_crop import RandomResizedCrop
 from unshortcut.data.regions import MultiLabels
@@ -18,10 +19,12 @@ from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.models.encoder import create_encoder
 from unshortcut.models.load import load_model
+from unshortcut.models.logits import compute_logits
 from unshortcut.transfer.evaluation import Evaluation
 from unshortcut.transfer.finetuning import finetune
-from unshortcut.transfer.task import Example
+from unshortcut.transfer.task import About, Example
 from unshortcut.transfer.tasks.multilabel import Multilabel, MultilabelSettings, multilabel_loss
 from unshortcut.transfer.views import TrainingView
 
@@ -162,8 +165,30 @@ def test_a_run_learns_which_colors_images_show(tmp_path: Path) -> None:
     assert run.metrics["test map"] > 80, "chance is about 40"
     assert {"test map_11pt", "test map_mean_over_batches", "validation map"} <= set(run.metrics)
     loaded = load_model(str(run.folder))
-    assert loaded.classes == CLASSES
+    assert loaded.multilabel and loaded.classes == CLASSES
     assert loaded.logits is not None
+
+
+def test_an_audit_does_not_take_several_labels_for_one(tmp_path: Path) -> None:
+    """The head has the classes of the images, so that a softmax would be taken for an answer."""
+    images = Shapes("test", size=SIDE, count=40)
+    task = Multilabel(create_encoder(TINY, 0), MultilabelSettings(), 8, TrainingContext())
+    about = About(images.classes, Preprocessing(size=SIDE))
+    task.save(tmp_path / "encoder.safetensors", about)
+    quiet = Console(quiet=True)
+    request = {"only": ["confidence"], "train": Shapes("train", size=SIDE, count=40)}
+    report = audit(tmp_path, images, console=quiet, **request)
+    (values,) = report.to_dict()["models"].values()
+    assert values["classifier"].startswith("a linear probe")
+    with pytest.raises(UsageError, match="its head is for several classes per image"):
+        audit(tmp_path, images, console=quiet, classifier="head", only=["confidence"])
+    loaded = load_model(tmp_path)
+    with pytest.raises(UsageError, match="is for several classes per image"):
+        compute_logits(loaded, images)
+    task.eval()
+    batch = torch.randn(2, 3, SIDE, SIDE)
+    assert loaded.logits is not None
+    torch.testing.assert_close(loaded.logits(batch), task.classifier(task.encoder(batch)))
 
 
 def test_what_the_task_needs_is_said(tmp_path: Path) -> None:

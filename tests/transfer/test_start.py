@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import onnx
 import pytest
 import torch
 import torchvision
@@ -14,7 +15,6 @@ from unshortcut.errors import UsageError
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.load import from_object, load_model
 from unshortcut.models.module_encoder import ModuleEncoder
-from unshortcut.training.exporting import export
 from unshortcut.transfer.finetuning import finetune
 from unshortcut.transfer.start import load_start
 
@@ -104,15 +104,17 @@ def test_a_loaded_model_is_not_changed(tmp_path: Path) -> None:
     assert all(torch.equal(t, before[n]) for n, t in loaded.module.state_dict().items())
 
 
-def test_a_detector_is_no_encoder(tmp_path: Path) -> None:
-    (tmp_path / "detector.safetensors").touch()
-    with pytest.raises(UsageError, match="it is the run of a detector"):
-        load_start(tmp_path)
-
-
 def test_a_model_without_trainable_weights_gets_one_sentence(tmp_path: Path) -> None:
-    path = export(tiny_model(tmp_path), "onnx", tmp_path / "tiny.onnx")
+    images, features = (
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name, shape in (("images", ["n", 3, 16, 16]), ("features", ["n", 768]))
+    )
+    flatten = onnx.helper.make_node("Flatten", ["images"], ["features"])
+    graph = onnx.helper.make_graph([flatten], "tiny", [images], [features])
+    opset = onnx.helper.make_opsetid("", 17)
+    made = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8)
+    onnx.save(made, tmp_path / "tiny.onnx")
     with pytest.raises(UsageError, match="'tiny' has no weights that can be trained"):
-        load_start(path)
+        load_start(tmp_path / "tiny.onnx")
     with pytest.raises(UsageError, match="has no weights that can be trained"):
         load_start(from_object(nn.Flatten(), "pixels"))

@@ -67,7 +67,7 @@ class SubjectFactory:
         classes = self.images.test.classes
         if self.kind is not None:
             return self.kind != "head"
-        if model.logits is None or not classes:
+        if not model.classifies or not classes:
             return True
         try:
             return self._head(model).count_known(classes) < _COVERED * len(classes)
@@ -78,10 +78,11 @@ class SubjectFactory:
         """A model with images and a classifier, after a first batch that shows that it works."""
         side = model.preprocessing.size
         run(model, None, np.full((2, side, side, 3), 127, np.uint8))
-        own = None if model.logits is None else self._head(model)
+        own = self._head(model) if model.classifies else None
         if self.kind == "head" and own is None:
+            why = ", its head is for several classes per image" if model.multilabel else ""
             raise UsageError(
-                f"'{name}' has no classification head; use --classifier linear or knn instead"
+                f"'{name}' has no classification head{why}; use --classifier linear or knn instead"
             )
         fitted = self._fit(model) if self.needs_fit(model) else None
         return Subject(

@@ -15,12 +15,17 @@ def command(
         None, help="File to write. [default: next to the weights of the run]"
     ),
 ) -> None:
-    """Write a trained encoder in the format of another library, which loads it strictly.
+    """Write a trained network in the format of another library, which loads it strictly.
 
-    The classifier of a supervised run is included.
+    The classifier of a run that has one is included. Of a detector or a segmenter, timm gets the
+    encoder, and torchvision the state dict of its FasterRCNN or FCN. A run with best weights has
+    RUN/last.safetensors, too.
     """
-    typer.echo(f"Exporting the encoder of {run} to {to}", err=True)
-    from unshortcut.training.exporting import export
+    typer.echo(f"Exporting the network of {run} to {to}", err=True)
+    from unshortcut.transfer.exporting import export, module_for
 
     target: Any = to
     typer.echo(f"wrote {export(run, target, out)}")
+    module = module_for(run, target)
+    if module is not None:
+        typer.echo(f"it loads into {module}")

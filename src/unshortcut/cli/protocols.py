@@ -1,11 +1,9 @@
 """`unshortcut protocols`."""
 
-from itertools import groupby
-
 import typer
 from rich.console import Console
-from rich.syntax import Syntax
-from rich.table import Table
+
+from unshortcut.cli._catalog_table import is_pattern, print_entries, print_yaml
 
 GROUP = "Papers"
 
@@ -33,18 +31,13 @@ def command(
     from unshortcut.transfer.catalog import GROUPS, protocol_infos, protocol_path
 
     console = Console()
-    if name is not None and not set(name) & set("*?["):
+    if name is not None and not is_pattern(name):
         protocol_path(name)  # an unknown name is answered before the slow imports
         from unshortcut.transfer.protocol import show_protocol
 
-        text = show_protocol(name, sets)
-        console.print(Syntax(text, "yaml") if console.is_terminal else text, highlight=False)
+        print_yaml(console, show_protocol(name, sets))
         return
     infos = list(protocol_infos(name or "*"))
     if not infos:
         raise UsageError(f"no protocol matches '{name}'; `unshortcut protocols` lists all")
-    for group, rows in groupby(infos, key=lambda info: info.group):
-        table = Table("protocol", "what it is for", title=GROUPS[group], title_justify="left")
-        for info in rows:
-            table.add_row(info.name, info.summary)
-        console.print(table)
+    print_entries(console, "protocol", infos, GROUPS)

@@ -1,12 +1,9 @@
 """`unshortcut recipes`."""
 
-from itertools import groupby
-
 import typer
 from rich.console import Console
-from rich.syntax import Syntax
-from rich.table import Table
 
+from unshortcut.cli._catalog_table import is_pattern, print_entries, print_yaml
 from unshortcut.cli.options import SetOption
 
 GROUP = "Papers"
@@ -45,19 +42,13 @@ def command(
             raise UsageError("--set changes a recipe; it has no meaning with --papers")
         print_paper_tables(console, paper_tables(name or "*"))
         return
-    if name is not None and not set(name) & set("*?["):
+    if name is not None and not is_pattern(name):
         read_recipe(name)  # an unknown name is answered before the slow imports
         from unshortcut.recipes.load import load_recipe, to_yaml
 
-        text = to_yaml(load_recipe(name, sets))
-        console.print(Syntax(text, "yaml") if console.is_terminal else text, highlight=False)
+        print_yaml(console, to_yaml(load_recipe(name, sets)))
         return
     infos = list(recipe_infos(name or "*"))
     if not infos:
         raise UsageError(f"no recipe matches '{name}'; `unshortcut recipes` lists all")
-    for group, rows in groupby(infos, key=lambda info: info.group):
-        title = GROUPS.get(group, group)
-        table = Table("recipe", "what it is for", title=title, title_justify="left")
-        for info in rows:
-            table.add_row(info.name, info.summary)
-        console.print(table)
+    print_entries(console, "recipe", infos, GROUPS)

@@ -18,6 +18,9 @@ from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.parts import usage_error
 
 WEIGHTS_FILE = "encoder.safetensors"
+"""The trained encoder in a run folder, with its classifier, if it has one."""
+DETECTOR_FILE, SEGMENTER_FILE = NETWORK_FILES = ("detector.safetensors", "segmenter.safetensors")
+"""The trained networks of runs that fine-tune for regions. They have cards of another kind."""
 
 
 class Card(BaseModel):
@@ -30,6 +33,8 @@ class Card(BaseModel):
     dim: int  # width of the features
     classes: list[str] | None = None
     """Names of the classes, in the order of the logits, if the weights include a classifier."""
+    multilabel: bool = False
+    """Whether each class has a probability of its own, the sigmoid of its logit."""
     spaces: list[str] | None = None
     """Names of the spaces whose features are concatenated in equal parts, if there are any."""
     recipe: dict[str, Any] | None = None
@@ -69,11 +74,30 @@ def read_card(weights: Path) -> Card:
             f"that others have published, write timm:NAME@{weights.name}"
         )
     try:
-        return Card.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        stated = json.loads(path.read_text(encoding="utf-8"))
+        _refuse_others(weights, stated)
+        return Card.model_validate(stated)
     except ValidationError as error:
         raise usage_error(error, Card, f"card '{path.name}'") from None
     except ValueError as error:
         raise UsageError(f"card '{path.name}' is not JSON: {error}") from None
+
+
+def _refuse_others(weights: Path, stated: Any) -> None:
+    """Raise `UsageError` for the card of weights that are not those of an encoder."""
+    if not isinstance(stated, dict):
+        return
+    task = stated.get("task")
+    if isinstance(task, dict):
+        raise UsageError(
+            f"'{weights}' is a network for the task '{task.get('name')}' and no encoder; "
+            f"`unshortcut export {weights} --to timm` writes its encoder"
+        )
+    if stated.get("module"):
+        raise UsageError(
+            f"'{weights}' has the weights of a module of your own, which no settings describe; "
+            "load them into that module: their names begin with 'module.'"
+        )
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

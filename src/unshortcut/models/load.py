@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import Tensor
 from unshortcut.discovery import import_object
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.models.card import WEIGHTS_FILE, load_exported
+from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, load_exported, read_card
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.published.model import load_published
@@ -35,9 +36,6 @@ __all__ = [
     "LoadedModel", "ModelLike", "as_model", "from_module", "from_object",
     "load_model", "models_by_name", "with_classes",
 ]  # fmt: skip
-
-_DENSE = ("detector", "segmenter")
-"""What a run of fine-tuning for boxes or masks trains and saves in the place of an encoder."""
 
 
 def load_model(
@@ -103,9 +101,10 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
         return _onnx(path, stated)
     if path.is_dir():
         refuse_generator(path)
-        dense = next((one for one in _DENSE if (path / f"{one}.safetensors").is_file()), None)
-        reason = f"it is the run of a {dense}" if dense else "it is not a finished run"
-        raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': {reason}")
+        for name in NETWORK_FILES:
+            if (path / name).is_file():
+                read_card(path / name)  # says what it is instead
+        raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': it is not a finished run")
     origin, colon, name = text.partition(":")
     if colon and origin == "timm":
         return _timm(name, stated)
@@ -126,7 +125,7 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
     encoder, classifier, card = load_exported(weights)
     name = path.stem if path.suffix == ".safetensors" else path.name
     preprocessing = card.preprocessing.model_copy(update=stated)
-    return from_encoder(
+    loaded = from_encoder(
         name,
         encoder,
         classifier,
@@ -135,6 +134,7 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
         spaces=card.spaces,
         maps=encoder.feature_maps,
     )
+    return replace(loaded, multilabel=card.multilabel)
 
 
 def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
@@ -210,7 +210,14 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     if not model.classifies:
         return LoadedModel(path.stem, preprocessing, model, digest)
     return LoadedModel(
-        path.stem, preprocessing, model, digest, model.logits, model.classes, both=model.both
+        path.stem,
+        preprocessing,
+        model,
+        digest,
+        model.logits,
+        model.classes,
+        both=model.both,
+        multilabel=model.multilabel,
     )
 
 

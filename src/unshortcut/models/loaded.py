@@ -48,6 +48,8 @@ class LoadedModel:
     """Features before pooling; see `feature_maps`."""
     trainable: Function | None = None
     """The same features with gradients, of a module that can be trained."""
+    multilabel: bool = False
+    """Whether an image may show several classes: probabilities are the sigmoid of the logits."""
 
     @property
     def transform(self) -> ImageTransform:
@@ -63,6 +65,11 @@ class LoadedModel:
         if self.maps is None:
             raise UsageError(f"'{self.name}' has no feature maps that can be taken from it")
         return self.maps(batch)
+
+    @property
+    def classifies(self) -> bool:
+        """Whether it has logits of which a softmax gives the probability of one class."""
+        return self.logits is not None and not self.multilabel
 
     def outputs(self, batch: Tensor) -> tuple[Tensor, Tensor | None]:
         """Features (N, D) and, if the model classifies, logits (N, C) of normalized images."""

@@ -13,6 +13,8 @@ def compute_logits(
     """Logits (N, K) as `Features`; `UsageError` unless the model has the classes of the source."""
     if model.logits is None:
         raise UsageError(f"'{model.name}' has no classifier of its own")
+    if model.multilabel:
+        raise UsageError(f"the classifier of '{model.name}' is for several classes per image")
     if source.classes is None or model.classes != tuple(source.classes):
         raise UsageError(f"the classifier of '{model.name}' has other classes than the data")
     return compute_features(_Logits(model), source, cache=False, on_progress=on_progress)

@@ -1,7 +1,8 @@
 """ONNX: models that are loaded from a file, and export with a check."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ FEATURES, LOGITS = "features", "logits"
 """Names of the outputs of a classifier."""
 CLASSES = "classes"
 """Key of the file's metadata whose value is a JSON list of class names."""
+MULTILABEL = "multilabel"
+"""Key of the file's metadata whose value is `true` if an image may show several classes."""
 PREPROCESSING = "preprocessing"
 """Key of the file's metadata whose value is the model's `Preprocessing` as JSON."""
 INSTALL = "install it with: pip install 'unshortcut[onnx]'"
@@ -45,6 +48,7 @@ class OnnxModel:
         self.classifies = {FEATURES, LOGITS} <= set(names)
         self._features = FEATURES if self.classifies else names[0]
         self.classes = self._class_names(path)
+        self.multilabel = self._metadata().get(MULTILABEL) == "true"
         self.preprocessing = self._preprocessing(path)
         """As the file states it; None if it does not, as those of other programs."""
 
@@ -95,18 +99,19 @@ def export_onnx(
     preprocessing: Preprocessing,
     path: Path,
     classes: Sequence[str] | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Export a model for any batch size; returns the largest difference from PyTorch's output.
 
     The output is named `features`. With `classes`, the model returns features and logits, and the
-    file has both outputs and the class names in its metadata, beside the preprocessing. The file
-    appears under its name only after onnxruntime has run it and confirmed the outputs.
+    file has both outputs. Its metadata have the class names, whether an image may show several of
+    them, and the preprocessing. The file appears under its name only after onnxruntime has run it
+    and confirmed the outputs.
     """
     side = preprocessing.size
     images = torch.randn(2, 3, side, side, generator=torch.Generator().manual_seed(0))
-    aside = path.with_name(f".{path.stem}.partial.onnx")
     model = model.eval()
-    try:
+    with confirmed_file(path) as aside:
         batch = torch.export.Dim("batch")
         torch.onnx.export(
             model,
@@ -122,6 +127,8 @@ def export_onnx(
         metadata = {PREPROCESSING: preprocessing.model_dump_json()}
         if classes is not None:
             metadata[CLASSES] = json.dumps(list(classes), ensure_ascii=False)
+        if multilabel:
+            metadata[MULTILABEL] = "true"
         add_metadata(aside, metadata)
         with torch.no_grad():
             expected = model(images)
@@ -129,13 +136,28 @@ def export_onnx(
         pairs = [(written(images), expected)]
         if classes is not None:
             pairs = list(zip(written.both(images), expected, strict=True))
-        difference = max(check_difference(found, true) for found, true in pairs)
+        return max(check_difference(found, true) for found, true in pairs)
+
+
+@contextmanager
+def confirmed_file(path: Path) -> Iterator[Path]:
+    """Where to write an ONNX file, which gets its name when it has been checked in the block."""
+    aside = path.with_name(f".{path.stem}.partial.onnx")
+    try:
+        yield aside
         aside.replace(path)
     except ImportError:
-        raise UsageError(f"export to ONNX needs onnx and onnxscript; {INSTALL}") from None
+        raise UsageError(
+            f"export to ONNX needs onnx, onnxscript and onnxruntime; {INSTALL}"
+        ) from None
+    except torch.onnx.OnnxExporterError as error:
+        first = error.__cause__ or error  # the new exporter puts instructions around the reason
+        reason = (str(first).splitlines() or [type(first).__name__])[0]
+        raise UsageError(
+            f"torch cannot export this network to ONNX ({reason}); export to safetensors"
+        ) from None
     finally:
         aside.unlink(missing_ok=True)
-    return difference
 
 
 def check_difference(found: Tensor, expected: Tensor) -> float:

@@ -1,4 +1,3 @@
-from .catalog import RecipeInfo as RecipeInfo
 from .catalog import list_recipes as list_recipes
 from .catalog import recipe_infos as recipe_infos
 from .label_noise import LabelNoise as LabelNoise

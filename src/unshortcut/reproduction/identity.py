@@ -50,7 +50,7 @@ def _content(recipe: Recipe, source: ImageSource) -> list[Any]:
     filtered, noise = recipe.data.filtered_copy, recipe.data.label_noise
     data = source if filtered is None else with_filtered_copy(source, filtered)
     copies = plan_copies(recipe.view_plan()).fingerprints()
-    content = [_VERSION, _stated(recipe), data.fingerprint(), copies]
+    content = [_VERSION, stated_settings(recipe), data.fingerprint(), copies]
     if noise is not None and noise.hierarchy is not None:
         content.append(read_hierarchy(noise.hierarchy))
     return content if recipe.init is None else [*content, load_initial(recipe.init).fingerprint]
@@ -89,19 +89,22 @@ def require_same(run: RunFolder, recipe: Recipe) -> None:
         )
 
 
-def _stated(value: Any, path: str = "") -> Any:
-    """The settings of a recipe, or a part of it, that are not at their default, as plain values."""
+def stated_settings(value: Any, path: str = "") -> Any:
+    """The settings of a recipe, protocol or part that are not at their default, as plain values.
+
+    Keys that do not change the weights are left out.
+    """
     if isinstance(value, BaseModel) or is_dataclass(value):
         stated = {"name": value.name} if is_dataclass(value) and hasattr(value, "name") else {}
         for key, setting, default in _settings(value):
             full_key = f"{path}{key}"
             if full_key not in HARMLESS and setting != default:
-                stated[key] = _stated(setting, f"{full_key}.")
+                stated[key] = stated_settings(setting, f"{full_key}.")
         return stated
     if isinstance(value, Mapping):
-        return {str(key): _stated(entry) for key, entry in value.items()}
+        return {str(key): stated_settings(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_stated(entry) for entry in value]
+        return [stated_settings(entry) for entry in value]
     return value
 
 

@@ -74,10 +74,14 @@ def load_metrics(
     return known
 
 
+def digest(depends: Mapping[str, Any]) -> str:
+    """16 hex digits that identify what metrics depend on."""
+    return hashlib.sha256(json.dumps(depends, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def _stored(
     training: "TrainingJob", measure: Measure, depends: Mapping[str, Any]
 ) -> tuple[Path, dict[str, Any]]:
     """The file of a measure, and what it depends on."""
     key = {"version": measure.version, **depends}
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
-    return training.folder / "measurements" / f"{measure.name}-{digest}.json", key
+    return training.folder / "measurements" / f"{measure.name}-{digest(key)}.json", key

@@ -28,7 +28,8 @@ class TrainingJob:
     recipe: Recipe
     data: Data
     folder: Path
-    """Holds `run/` (the run folder), `seconds.json` and `measurements/`."""
+    """Holds `run/` (the run folder), `seconds.json` and `measurements/`; while its encoder is
+    fine-tuned, also `finetuned/`."""
 
     @property
     def key(self) -> str:

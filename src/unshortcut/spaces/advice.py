@@ -28,7 +28,7 @@ from unshortcut.result import RESULT_FILE, write_result
 from unshortcut.spaces.choice import Candidate, Choice, Comparison, choose
 from unshortcut.spaces.loading import load_spaces, save_spaces
 from unshortcut.spaces.subsets import SpaceSubset, columns, required_spaces, subsets_of
-from unshortcut.training.exporting import export
+from unshortcut.training.exporting import export_encoder
 
 BACKBONE = "backbone"
 PLOT_FILE = "advice.png"
@@ -241,7 +241,7 @@ def _write(advice: Advice, run: str | Path, data: Data, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     weights = out / WEIGHTS_FILE
     if advice.chosen is advice.choice.own:
-        export(run, "safetensors", weights)
+        export_encoder(run, "safetensors", weights)
     else:
         save_spaces(run, advice.chosen.candidate.spaces or (), weights)
     advice.plot(out / PLOT_FILE)

@@ -1,6 +1,6 @@
 from .contact_sheet import show as show
 from .contact_sheet import show_data as show_data
-from .exporting import export as export
+from .exporting import export_encoder as export_encoder
 from .folder import RunFolder as RunFolder
 from .forecasting import Forecast as Forecast
 from .forecasting import forecast as forecast

@@ -23,7 +23,9 @@ from unshortcut.translation.trained import refuse_generator
 Target = Literal["timm", "torchvision", "onnx", "safetensors"]
 
 
-def export(run: str | Path, to: Target = "safetensors", out: str | Path | None = None) -> Path:
+def export_encoder(
+    run: str | Path, to: Target = "safetensors", out: str | Path | None = None
+) -> Path:
     """Write the encoder of a finished run for use elsewhere; returns the path of the file.
 
     `timm` and `torchvision` give PyTorch state dicts that load strictly into
@@ -32,9 +34,8 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
     supervised run is included: `num_classes` is then the number of its classes in both libraries,
     and the ONNX model has the outputs `features` and `logits`.
     """
-    if to not in get_args(Target):
-        raise unknown("export target", to, get_args(Target))
     weights = RunFolder(Path(run)).weights if Path(run).is_dir() else Path(run)
+    path = export_path(weights, to, out)
     if not weights.is_file():
         refuse_generator(weights.parent)
         raise UsageError(f"'{run}' holds no finished run to export")
@@ -44,22 +45,33 @@ def export(run: str | Path, to: Target = "safetensors", out: str | Path | None =
             f"{to} has no model for an encoder with color_split, branches or hidden_layers; "
             "export to onnx or safetensors"
         )
-    suffix = {"onnx": ".onnx", "safetensors": ".safetensors"}.get(to, f".{to}.pt")
-    path = Path(out) if out is not None else weights.with_suffix(suffix)
-    if path.suffix != suffix and (to == "safetensors" or path.suffix in (".safetensors", ".onnx")):
-        raise UsageError(f"--out must be a {suffix} file for --to {to}, got '{path.name}'")
     path.parent.mkdir(parents=True, exist_ok=True)
     if to == "onnx":
         model = encoder if classifier is None else EncoderWithClassifier(encoder, classifier)
-        export_onnx(model, card.preprocessing, path, card.classes)
+        export_onnx(model, card.preprocessing, path, card.classes, card.multilabel)
     elif to == "safetensors":
         save_encoder(encoder, card, path, classifier)
     else:
         own = as_torchvision if to == "torchvision" else as_timm
-        state = own(encoder, card, classifier).state_dict()
-        with atomic_open(path) as file:
-            torch.save(state, file)
+        save_state(own(encoder, card, classifier), path)
     return path
+
+
+def export_path(weights: Path, to: Target, out: str | Path | None) -> Path:
+    """The file to write: next to the weights, or `out` unless it is named like another format."""
+    if to not in get_args(Target):
+        raise unknown("export target", to, get_args(Target))
+    suffix = {"onnx": ".onnx", "safetensors": ".safetensors"}.get(to, f".{to}.pt")
+    path = Path(out) if out is not None else weights.with_suffix(suffix)
+    if path.suffix != suffix and (to == "safetensors" or path.suffix in (".safetensors", ".onnx")):
+        raise UsageError(f"--out must be a {suffix} file for --to {to}, got '{path.name}'")
+    return path
+
+
+def save_state(module: nn.Module, path: Path) -> None:
+    """Write the state dict of a module as PyTorch does."""
+    with atomic_open(path) as file:
+        torch.save(module.state_dict(), file)
 
 
 def as_timm(encoder: Encoder, card: Card, classifier: nn.Linear | None = None) -> nn.Module:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor
 from torchvision.models.detection import FasterRCNN
 
 from unshortcut.errors import RunError, UsageError
-from unshortcut.models.onnx import CLASSES, INSTALL, add_metadata
+from unshortcut.models.onnx import CLASSES, add_metadata, confirmed_file
 
 _OUTPUTS = ["boxes", "labels", "scores"]
 _OPSET = 17
@@ -21,19 +22,25 @@ def export_detector_onnx(detector: FasterRCNN, path: Path) -> float:
 
     The file takes one image (3, H, W) of any size with values from 0 to 1, called `image`, and has
     the outputs `boxes` (n, 4) in pixels of the image, `labels` (n,) and `scores` (n,); its metadata
-    name the labels. It appears under its name only after onnxruntime has confirmed its detections.
+    name the labels. It appears under its name only after onnxruntime has confirmed its detections
+    in two images. A very long image may be resized to a pixel less than in PyTorch. Raises
+    `UsageError` for a detector on a ViT, whose interpolation of positions ONNX does not have.
     """
+    if isinstance(getattr(detector.backbone, "body", None), VisionTransformer):
+        raise UsageError(
+            "torch cannot export a detector on a ViT to ONNX, because its position embeddings are "
+            "interpolated to the size of each image; use `unshortcut.load_detector`"
+        )
     side = int(detector.transform.min_size[-1])
     generator = torch.Generator().manual_seed(0)
-    image = torch.rand(3, side, side, generator=generator)
+    images = [torch.rand(3, side, width, generator=generator) for width in (side, side * 5 // 4)]
     detector = detector.eval()
-    aside = path.with_name(f".{path.stem}.partial.onnx")
-    try:
+    with confirmed_file(path) as aside:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each constant of the trace is one
             torch.onnx.export(
                 detector,
-                ([image],),
+                (images[:1],),
                 str(aside),
                 input_names=["image"],
                 output_names=_OUTPUTS,
@@ -41,22 +48,10 @@ def export_detector_onnx(detector: FasterRCNN, path: Path) -> float:
                 opset_version=_OPSET,
                 dynamo=False,  # the new exporter refuses a number of regions that varies
             )
-        other = torch.rand(3, side, side * 5 // 4, generator=generator)
-        difference = _check(detector, aside, other)
+        difference = max(_check(detector, aside, image) for image in images)
         names = json.dumps(list(detector.classes), ensure_ascii=False)
         add_metadata(aside, {CLASSES: names})
-        aside.replace(path)
-    except ImportError:
-        raise UsageError(f"export to ONNX needs onnx and onnxruntime; {INSTALL}") from None
-    except (torch.onnx.errors.OnnxExporterError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(
-            f"torch cannot export this detector to ONNX ({reason}); use its safetensors file with "
-            "`unshortcut.transfer.load_detector`"
-        ) from None
-    finally:
-        aside.unlink(missing_ok=True)
-    return difference
+        return difference
 
 
 def _check(detector: FasterRCNN, path: Path, image: Tensor) -> float:

@@ -13,7 +13,9 @@ from unshortcut.models.module_encoder import ModuleEncoder
 from unshortcut.transfer.task import About
 
 
-def save_with_head(encoder: Encoder, head: nn.Linear, weights: Path, about: About) -> None:
+def save_with_head(
+    encoder: Encoder, head: nn.Linear, weights: Path, about: About, multilabel: bool = False
+) -> None:
     """Write an encoder and its head: safetensors with a card, under timm's names where it has some.
 
     Weights of a module that cannot be built from settings have the names of the module behind
@@ -25,6 +27,7 @@ def save_with_head(encoder: Encoder, head: nn.Linear, weights: Path, about: Abou
             preprocessing=about.preprocessing,
             dim=encoder.dim,
             classes=list(about.classes),
+            multilabel=multilabel,
             **about.origin,
         )
         save_encoder(encoder, card, weights, head)
@@ -35,6 +38,7 @@ def save_with_head(encoder: Encoder, head: nn.Linear, weights: Path, about: Abou
     described = {
         "module": True,
         "classes": list(about.classes),
+        "multilabel": multilabel,
         "preprocessing": about.preprocessing.model_dump(mode="json"),
         "dim": encoder.dim,
         **about.origin,

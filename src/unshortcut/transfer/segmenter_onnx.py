@@ -8,39 +8,33 @@ from torch import Tensor, nn
 from torchvision.models._utils import IntermediateLayerGetter
 from torchvision.models.segmentation import FCN
 
-from unshortcut.errors import UsageError
 from unshortcut.models.onnx import (
     CLASSES,
-    INSTALL,
     LOGITS,
     PREPROCESSING,
     add_metadata,
     check_difference,
+    confirmed_file,
 )
-from unshortcut.transfer.exported import NetworkCard
 
 _LARGEST_SIDE = 1 << 14
 
 
-def export_segmenter_onnx(network: FCN, card: NetworkCard, path: Path) -> float:
-    """Export a segmenter for any batch size; returns the largest difference from PyTorch's output.
+def export_segmenter_onnx(segmenter: FCN, path: Path) -> float:
+    """Export a segmenter of `load_segmenter`; returns the largest difference from PyTorch's output.
 
     The input `images` is normalized, (N, 3, H, W), and the output `logits` (N, classes, H, W). On a
     ResNet the file takes images of any size; on other encoders, whose code depends on the size,
-    squares of the size that the card states. Classes and preprocessing are in the file's metadata.
+    squares of the size in `preprocessing`. Classes and preprocessing are in the file's metadata.
     The file appears under its name only after onnxruntime has run it and confirmed the logits.
     """
-    try:
-        import onnxruntime
-        import onnxscript  # noqa: F401 (torch's exporter needs it)
-    except ImportError:
-        raise UsageError(f"export to ONNX needs onnxscript and onnxruntime; {INSTALL}") from None
-    side = card.preprocessing.size
-    any_size = isinstance(network.backbone, IntermediateLayerGetter)
-    model = _MainOutput(network).eval()
+    side = segmenter.preprocessing.size
+    any_size = isinstance(segmenter.backbone, IntermediateLayerGetter)
+    model = _MainOutput(segmenter).eval()
     images = _noise(2, side, side)
-    aside = path.with_name(f".{path.stem}.partial.onnx")
-    try:
+    with confirmed_file(path) as aside:
+        import onnxruntime
+
         torch.onnx.export(
             model,
             (images,),
@@ -52,8 +46,8 @@ def export_segmenter_onnx(network: FCN, card: NetworkCard, path: Path) -> float:
             external_data=False,
             verbose=False,
         )
-        stated = {PREPROCESSING: card.preprocessing.model_dump_json()}
-        stated[CLASSES] = json.dumps(card.classes, ensure_ascii=False)
+        stated = {PREPROCESSING: segmenter.preprocessing.model_dump_json()}
+        stated[CLASSES] = json.dumps(list(segmenter.classes), ensure_ascii=False)
         add_metadata(aside, stated)
         session = onnxruntime.InferenceSession(str(aside), providers=["CPUExecutionProvider"])
         differences = []
@@ -61,10 +55,7 @@ def export_segmenter_onnx(network: FCN, card: NetworkCard, path: Path) -> float:
             (found,) = session.run([LOGITS], {"images": given.numpy()})
             with torch.no_grad():
                 differences.append(check_difference(torch.from_numpy(found), model(given)))
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
-    return max(differences)
+        return max(differences)
 
 
 class _MainOutput(nn.Module):

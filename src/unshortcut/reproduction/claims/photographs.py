@@ -4,33 +4,18 @@ On photographs a training takes an hour, so there are two seeds, which decide no
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, choices
+from unshortcut.reproduction.claim import MeasureColumn, Scale, Variant
+from unshortcut.reproduction.claims import _moco_arms as arms
 from unshortcut.reproduction.claims import _negatives as nsn
 from unshortcut.reproduction.effects import Effect
 from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.audited import AuditMeasure
-
-if TYPE_CHECKING:
-    from unshortcut.recipes.load import AnyRecipe
-
-_RECIPES: Mapping[str, Mapping[str, str]] = {
-    "moco-v2-imagenette": {
-        "moco": "moco-v2-imagenette",
-        "patch": "moco-v2-patch-imagenette",
-        "anisotropic": "moco-v2-anisotropic-imagenette",
-    },
-    "moco-v2-imagenet": {
-        "moco": "moco-v2-imagenet",
-        "patch": "moco-v2-patch-a2-imagenet",
-        "anisotropic": "moco-v2-anisotropic-imagenet",
-    },
-}
-"""By recipe of the plain method: the recipe of each arm."""
+from unshortcut.reproduction.measures.finetuned import FinetunedTransfersMeasure
 
 
-class Photographs(Claim):
+class Photographs(arms.MocoArmsClaim):
     """MoCo-v2, with patch negatives and with diffusion."""
 
     name = "photographs"
@@ -40,36 +25,27 @@ class Photographs(Claim):
         "small": "moco-v2-imagenette",
         "paper": "moco-v2-imagenet",
     }
-    protocol = "moco"
-    x = "method"
     columns = (
         nsn.TEST,
         nsn.TEXTURE,
         MeasureColumn("sketch", "sketches, from photographs"),
         MeasureColumn("cartoon", "cartoons, from photographs"),
+        MeasureColumn("finetuned_pets", "fine-tuned on pets"),
         MeasureColumn("corruption_accuracy", "corrupted"),
         MeasureColumn("low_pass_accuracy", "low-pass"),
     )
     measures: ClassVar[tuple[Measure, ...]] = (
         *nsn.ACCURACIES,
+        FinetunedTransfersMeasure(transfers=("pets",)),
         AuditMeasure("corruptions", ("corruption_accuracy",)),
         AuditMeasure("frequency", ("low_pass_accuracy",)),
     )
     notes = (
         "Sketches and cartoons are those of PACS if --transfer names them, classified by a probe "
-        "that is fitted on its photographs. Corrupted: mean over 15 corruptions and 5 severities. "
-        "Low-pass: the lowest quarter of the frequencies in each direction.",
+        "that is fitted on its photographs. Breeds of the Oxford-IIIT Pets are classified after "
+        "fine-tuning, if --transfer names pets. Corrupted: mean over 15 corruptions and 5 "
+        "severities. Low-pass: the lowest quarter of the frequencies in each direction.",
     )
-
-    def axes(self, scale: Scale) -> tuple[Axis, ...]:
-        return (choices("method", dict.fromkeys(("moco", "patch", "anisotropic"), ())),)
-
-    def recipe(self, variant: Variant, base: "AnyRecipe") -> "AnyRecipe":
-        from unshortcut.errors import unknown
-
-        if not isinstance(base, str) or base not in _RECIPES:
-            raise unknown("recipe of the method without changes", str(base), _RECIPES)
-        return _RECIPES[base][variant.values["method"]]
 
     def effects(self, variants: Sequence[Variant]) -> list[Effect]:
         return []

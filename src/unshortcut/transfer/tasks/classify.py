@@ -1,12 +1,10 @@
 """Classification: a linear head on the pooled features, trained with the encoder or alone."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
-from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.data.source import ImageSource
@@ -16,8 +14,8 @@ from unshortcut.methods.classification import mixed, mixed_cross_entropy, mixing
 from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
-from unshortcut.transfer.saving import save_with_head
-from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
+from unshortcut.transfer.linear_task import LinearTask
+from unshortcut.transfer.task import Example, Score, TaskSettings, required_classes
 
 TOP = 5
 
@@ -55,25 +53,14 @@ class ClassifySettings(TaskSettings):
             )
 
 
-class Classify(Task):
+class Classify(LinearTask):
     """Cross-entropy of a linear classifier."""
 
     def __init__(
         self, encoder: Encoder, settings: ClassifySettings, count: int, training: TrainingContext
     ) -> None:
-        super().__init__(encoder, training)
+        super().__init__(encoder, count, settings.head_std, training)
         self.settings = settings
-        self.classifier = nn.Linear(encoder.dim, count)
-        nn.init.normal_(self.classifier.weight, std=settings.head_std)
-        nn.init.zeros_(self.classifier.bias)
-
-    @property
-    def head(self) -> nn.Linear:
-        return self.classifier
-
-    @property
-    def linear_classifier(self) -> nn.Linear:
-        return self.classifier
 
     def loss(self, batch: Batch) -> StepOutput:
         assert batch.label is not None
@@ -86,15 +73,8 @@ class Classify(Task):
         metrics = {"accuracy": (logits.argmax(dim=1) == batch.label).float().mean()}
         return StepOutput(loss, F.normalize(features.detach(), dim=1), metrics)
 
-    def predict(self, images: Tensor, sizes: Tensor, examples: Sequence[Example]) -> list[Any]:
-        """Logits (C,) of each image."""
-        return list(self.classifier(self.encoder(images)).float().cpu().numpy())
-
     def score(self) -> "ClassificationScore":
         return ClassificationScore(self.classifier.out_features)
-
-    def save(self, weights: Path, about: About) -> None:
-        save_with_head(self.encoder, self.classifier, weights, about)
 
 
 class ClassificationScore(Score):

@@ -16,9 +16,10 @@ from unshortcut.data.regions import Regions
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.models.card import DETECTOR_FILE
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
-from unshortcut.transfer.exported import DETECTOR_FILE, NetworkCard, save_network
+from unshortcut.transfer.exported import NetworkCard, save_network
 from unshortcut.transfer.metrics.average_precision import (
     Detections,
     coco_precision,

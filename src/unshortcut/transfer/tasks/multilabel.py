@@ -1,12 +1,11 @@
 """Multi-label classification: which of the classes an image shows, by one linear output each."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.data.source import ImageSource
@@ -20,8 +19,8 @@ from unshortcut.probes.average_precision import (
     map_mean_over_batches,
     mean_over_classes,
 )
-from unshortcut.transfer.saving import save_with_head
-from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
+from unshortcut.transfer.linear_task import LinearTask
+from unshortcut.transfer.task import Example, Score, TaskSettings, required_classes
 
 
 @settings
@@ -55,25 +54,16 @@ class MultilabelSettings(TaskSettings):
         return Multilabel(encoder, self, len(classes), training)
 
 
-class Multilabel(Task):
+class Multilabel(LinearTask):
     """Binary cross-entropy of a linear head on the pooled features; unknown labels are left out."""
+
+    multilabel: ClassVar[bool] = True
 
     def __init__(
         self, encoder: Encoder, settings: MultilabelSettings, count: int, training: TrainingContext
     ) -> None:
-        super().__init__(encoder, training)
+        super().__init__(encoder, count, settings.head_std, training)
         self.settings = settings
-        self.classifier = nn.Linear(encoder.dim, count)
-        nn.init.normal_(self.classifier.weight, std=settings.head_std)
-        nn.init.zeros_(self.classifier.bias)
-
-    @property
-    def head(self) -> nn.Linear:
-        return self.classifier
-
-    @property
-    def linear_classifier(self) -> nn.Linear:
-        return self.classifier
 
     def loss(self, batch: Batch) -> StepOutput:
         assert batch.multilabel is not None
@@ -84,10 +74,6 @@ class Multilabel(Task):
             loss = loss / logits.shape[1]
         return StepOutput(loss, F.normalize(features.detach(), dim=1))
 
-    def predict(self, images: Tensor, sizes: Tensor, examples: Sequence[Example]) -> list[Any]:
-        """Logits (C,) of each image."""
-        return list(self.classifier(self.encoder(images)).float().cpu().numpy())
-
     def combine(self, predictions: Sequence[Any]) -> NDArray[np.float32]:
         """The sum of the logits (C,) of several views."""
         total: NDArray[np.float32] = np.sum(predictions, axis=0)
@@ -95,9 +81,6 @@ class Multilabel(Task):
 
     def score(self) -> "MultilabelScore":
         return MultilabelScore()
-
-    def save(self, weights: Path, about: About) -> None:
-        save_with_head(self.encoder, self.classifier, weights, about)
 
 
 def multilabel_loss(logits: Tensor, values: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from unshortcut.data.regions import IGNORED, MaskArray, Regions
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.models.card import SEGMENTER_FILE
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
 from unshortcut.transfer.exported import NetworkCard, save_network
@@ -21,7 +22,6 @@ from unshortcut.transfer.metrics.segmentation import ConfusionMatrix
 from unshortcut.transfer.networks.fcn import SegmentationHeads
 from unshortcut.transfer.networks.map_backbone import prepare_backbone
 from unshortcut.transfer.networks.segmenter import SegmenterSettings
-from unshortcut.transfer.segmenter import SEGMENTER_FILE
 from unshortcut.transfer.task import About, Example, Score, Task, TaskSettings, required_classes
 from unshortcut.views.region_drawing import ClassNames
 
