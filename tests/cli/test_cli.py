@@ -192,7 +192,7 @@ def test_the_tables_of_the_papers_are_listed_with_recipes_commands_and_numbers(
     shown = capsys.readouterr().out
     assert "moco-v2-anisotropic-doubled-imagenet" in shown and "voc_ap50 83.7" in shown
     assert "reproduce label-corruption --scale paper --values p=0.2" in shown
-    assert "not yet: transfer to detection is not implemented" in shown
+    assert "unshortcut finetune RUN --data voc:/data/VOCdevkit@trainval" in shown
     assert "unshortcut audit RUN --data /data/imagenet --corrupted" in shown
     assert "27 rows: 17 by a recipe, 10 by a command, 0 not yet" in shown
     assert call("recipes", "--papers", "dissertation/9.9") == 2

@@ -49,7 +49,7 @@ class TestDeterminism:
     @pytest.mark.parametrize("split", SPLITS)
     def test_every_seed_split_and_index_has_an_image_of_its_own(self, split: str) -> None:
         twin = "val" if split == "test" else "test"
-        sources = [Shapes(split), Shapes(split, seed=1), Shapes(twin)]
+        sources = [Shapes(split, size=64), Shapes(split, size=64, seed=1), Shapes(twin)]
         images = np.concatenate([pixels(source, 20) for source in sources])
         assert len(np.unique(images.reshape(60, -1), axis=0)) == 60
 

@@ -26,7 +26,8 @@ def build(settings: MethodSettings) -> tuple[Method, Batch]:
     method = settings.build(PlainEncoder(), TrainingContext(num_images=20, num_classes=3))
     views = random_views(tuple(settings.view_transforms()), IMAGES, seed=0)
     index = torch.arange(IMAGES)
-    return method, Batch({name: view.float() for name, view in views.items()}, index, index % 3)
+    views = {name: view.float() for name, view in views.items()}
+    return method, Batch(views, index, index % 3, trusted=index % 2 == 0)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -112,7 +113,7 @@ def test_a_step_on_a_gpu_mixes_no_devices(case: str) -> None:
         move(method)
         views = {name: torch.empty(v.shape, device="cuda") for name, v in batch.views.items()}
         index = torch.zeros(IMAGES, dtype=torch.long, device="cuda")
-        output = method.loss(Batch(views, index, index))
+        output = method.loss(Batch(views, index, index, trusted=index == 0))
     assert (output.loss.device.type, output.loss.dtype) == ("cuda", torch.float32)
     assert output.embeddings.device.type == "cuda" and output.loss.requires_grad
 

@@ -49,7 +49,7 @@ def test_arms_differ_in_noise_and_views_and_share_the_rest() -> None:
         assert CLAIM.registration is not None
         scaled = scale_recipe(base, "laptop", CLAIM.registration.changes)
         phases = [one.recipe for one in load_recipe(scaled, variant.changes).resolved_phases()]
-        assert [one.schedule.epochs for one in phases] == [20, 20]
+        assert [one.schedule.epochs for one in phases] == [10, 10]
         names = [augmentation.name for augmentation in phases[0].views.augmentations]
         assert ("anisotropic_diffusion" in names) == variant.label.endswith("anisotropic")
         for one in phases:

@@ -17,7 +17,8 @@ from tests.small import TINY_RECIPE
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import RunError
 from unshortcut.methods.method import Method
-from unshortcut.training import fit, pretraining
+from unshortcut.training import pretraining
+from unshortcut.training import trainer as training_loop
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.logs import read_log
 from unshortcut.training.pretraining import pretrain
@@ -48,7 +49,7 @@ def in_half_precision(patch: pytest.MonkeyPatch, **options: Any) -> list[Recordi
         plugin = MixedPrecision("16-mixed", "cpu", scalers[-1])
         return Trainer(plugins=[*plugins, plugin], **{**rest, "precision": None})
 
-    patch.setattr(fit, "Trainer", trainer)
+    patch.setattr(training_loop, "Trainer", trainer)
     return scalers
 
 

@@ -31,11 +31,14 @@ QUIET = Console(quiet=True)
 TEST = Shapes("test", size=SIZE, count=24)
 DRAWN = Evaluation(Shapes("train", size=SIZE, count=32), {"test": TEST}, console=QUIET)
 DRAWINGS = FinetunedDrawingsMeasure(seeds=2)
-BRIGHTNESS = arrays(
-    np.repeat(np.array([30, 220], np.uint8), 8)[:, None, None, None].repeat(3, 3)
-    + np.zeros((16, 16, 16, 3), np.uint8),
-    [0] * 8 + [1] * 8,
-    ["dark", "bright"],
+BRIGHTNESS, OTHER_BRIGHTNESS = (
+    arrays(
+        np.repeat(np.array(levels, np.uint8), 8)[:, None, None, None].repeat(3, 3)
+        + np.zeros((16, 16, 16, 3), np.uint8),
+        [0] * 8 + [1] * 8,
+        ["dark", "bright"],
+    )
+    for levels in ([30, 220], [40, 210])
 )
 
 
@@ -130,7 +133,7 @@ def test_metrics_depend_on_protocol_drawings_and_seeds() -> None:
 
 
 def test_a_transfer_is_learned(run: Path) -> None:
-    transfers = {"light": (BRIGHTNESS, BRIGHTNESS), "dark": (BRIGHTNESS, BRIGHTNESS)}
+    transfers = dict.fromkeys(("light", "dark"), (BRIGHTNESS, OTHER_BRIGHTNESS))
     evaluation = Evaluation(BRIGHTNESS, {"test": BRIGHTNESS}, transfers, console=QUIET)
     protocol = run.parent / "protocol.yaml"
     protocol.write_text(
