@@ -106,5 +106,10 @@ def _quieten_lightning() -> None:
     """Hide messages that are of no use to users of this library."""
     for part in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(part).setLevel(logging.WARNING)
-    for message in (".*isinstance.treespec, LeafSpec.*", ".*broadcast_buffers.*"):
+    known = (
+        ".*isinstance.treespec, LeafSpec.*",
+        ".*broadcast_buffers.*",
+        ".*in eval mode at the start.*",
+    )
+    for message in known:
         warnings.filterwarnings("ignore", message=message)

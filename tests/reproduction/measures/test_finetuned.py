@@ -155,7 +155,7 @@ def test_the_scale_of_the_paper_has_its_protocol() -> None:
         measure.dependencies(one)["finetunings"]["finetuned_pets"]["protocol"]
         for one in (evaluation, replace(evaluation, protocol="moco"))
     )
-    assert (small["schedule"]["steps"], paper["schedule"]["steps"]) == (1500, 20000)
+    assert (small["schedule"]["steps"], paper["schedule"]["steps"]) == (1000, 20000)
 
 
 def test_data_without_labels_are_refused_and_missing_ones_named() -> None:
