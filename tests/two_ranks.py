@@ -9,7 +9,8 @@ from torch import Tensor
 
 from tests.ranks import on_ranks
 from tests.small import PlainEncoder, part_of, random_views
-from unshortcut.methods.method import Batch, Method, MethodSettings, TrainingContext
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import Encoder
 
 STEPS, LR = 3, 0.5

@@ -11,8 +11,8 @@ from torch.nn import functional as F
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.byol import BYOL, BYOLSettings
-from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.optimization import OptimizerSettings, build_optimizer
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.negatives.patch import PatchSettings
 
 NAMES = ("query", "key", "patch_negative", "key_patch_negative")

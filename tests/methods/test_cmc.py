@@ -13,7 +13,8 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.cmc import CMC, CMCSettings
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch
 
 IMAGES, MEAN, STD = 11, (0.5, 0.4, 0.3), (0.25, 0.2, 0.3)
 

@@ -17,8 +17,8 @@ from tests.methods.small_runs import assert_resumes_exactly, small_run
 from tests.small import TINY, NormedEncoder, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.densecl import DenseCL, DenseCLSettings
-from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.models.batchnorm import SplitBatchNorm
 from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.encoder import EncoderSettings, create_encoder

@@ -19,7 +19,8 @@ from unshortcut.methods.gold_correction import (
     corrected_cross_entropy,
     estimate_corruption,
 )
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch
 from unshortcut.models.load import from_module
 from unshortcut.models.loaded import LoadedModel
 

@@ -10,8 +10,8 @@ from tests.methods.plain_parts import PlainInfoMin
 from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import PlainEncoder, random_views
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
-from unshortcut.methods.method import Batch
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.negatives.queue import QueueSettings
 

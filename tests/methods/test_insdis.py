@@ -12,7 +12,8 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.insdis import InsDis, InsDisSettings
-from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.negatives.patch import PatchSettings
 

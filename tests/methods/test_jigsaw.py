@@ -16,7 +16,8 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.imaging.permutations import choose_permutations
 from unshortcut.methods.jigsaw import Jigsaw, standardize
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch
 
 SMALL = [
     "method.tile_augmentations.random_crop.size=6",

@@ -13,8 +13,8 @@ from tests.methods.small_runs import assert_resumes_exactly
 from tests.small import TINY, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.methods.looc import LooC, LooCSettings
-from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.models.encoder import create_encoder
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.other_keys import OtherKeysSettings

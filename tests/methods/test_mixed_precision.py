@@ -16,7 +16,8 @@ from torch.overrides import TorchFunctionMode
 
 from tests.methods.test_two_ranks import CASES
 from tests.small import PlainEncoder, random_views
-from unshortcut.methods.method import Batch, Method, MethodSettings, TrainingContext
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.step import Batch
 
 IMAGES = 8
 

@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from tests.small import PlainEncoder, random_views
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, DeviceBatch
 from unshortcut.methods.moco import MoCo, MoCoSettings
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.negatives.queue import QueueSettings
 
 SETTINGS = MoCoSettings(

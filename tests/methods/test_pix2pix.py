@@ -23,8 +23,9 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.imaging.diffusion import anisotropic_diffusion
 from unshortcut.methods.alternating import frozen
-from unshortcut.methods.method import Batch, Method, TrainingContext
+from unshortcut.methods.method import Method, TrainingContext
 from unshortcut.methods.pix2pix import Pix2Pix, Pix2PixSettings, psnr
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import NoEncoder
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.checkpoint import load_checkpoint

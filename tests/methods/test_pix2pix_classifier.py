@@ -15,8 +15,9 @@ from tests.translation.test_trained import write_generator
 from tests.two_ranks import Trace, assert_joined_equal_one, run_steps
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.pix2pix_classifier import Pix2PixClassifier, Pix2PixClassifierSettings
+from unshortcut.methods.step import Batch
 from unshortcut.models.load import load_model
 from unshortcut.recipes.load import load_recipe
 from unshortcut.training.checkpoint import load_checkpoint

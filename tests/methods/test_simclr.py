@@ -5,8 +5,8 @@ import math
 import torch
 
 from tests.small import PlainEncoder, random_views
-from unshortcut.methods.method import Batch
 from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.methods.step import Batch
 
 
 def test_the_loss_is_the_mean_over_all_ordered_pairs() -> None:

@@ -13,7 +13,8 @@ from unshortcut.data.folder import open_folder
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.methods.classification import mixing_share, neighbors
-from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.methods.supervised import Supervised, SupervisedSettings
 
 

@@ -16,8 +16,9 @@ from tests.small import NormedEncoder, random_views
 from tests.two_ranks import Trace, run_steps
 from unshortcut.methods.byol import BYOLSettings
 from unshortcut.methods.insdis import InsDisSettings
-from unshortcut.methods.method import Batch, Method, MethodSettings
+from unshortcut.methods.method import Method, MethodSettings
 from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.methods.step import Batch
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.patch import PatchSettings
 from unshortcut.negatives.texture import TextureSettings

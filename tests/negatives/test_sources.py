@@ -9,9 +9,10 @@ from tests.small import TINY, PlainEncoder, random_views
 from unshortcut.errors import UsageError
 from unshortcut.losses.info_nce import InfoNCE, info_nce_loss
 from unshortcut.losses.loss import Placement
-from unshortcut.methods.method import Batch, DeviceBatch, Method, MethodSettings
+from unshortcut.methods.method import Method, MethodSettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.models.encoder import create_encoder
 from unshortcut.negatives.alpha import AlphaSchedule, WeightedSettings
 from unshortcut.negatives.batch import BatchSettings

@@ -2,8 +2,8 @@
 
 import pytest
 
-from unshortcut.methods.method import DeviceBatch
 from unshortcut.methods.moco import MoCoSettings
+from unshortcut.methods.step import DeviceBatch
 from unshortcut.recipes.catalog import list_recipes
 from unshortcut.recipes.load import load_recipe
 

@@ -23,7 +23,8 @@ from tests.small import TINY, TINY_RECIPE
 from unshortcut.data.loader import ViewLoader
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import RunError, UsageError
-from unshortcut.methods.method import Method, StepOutput
+from unshortcut.methods.method import Method
+from unshortcut.methods.step import StepOutput
 from unshortcut.models.card import WEIGHTS_FILE as WEIGHTS
 from unshortcut.models.card import read_weights
 from unshortcut.models.encoder import Encoder

@@ -14,8 +14,9 @@ from tests.small import TINY_RECIPE, PlainEncoder
 from unshortcut.data.shapes import Shapes
 from unshortcut.distributed import any_rank
 from unshortcut.errors import InterruptedRunError, RunError
-from unshortcut.methods.method import Method, StepOutput
+from unshortcut.methods.method import Method
 from unshortcut.methods.simclr import SimCLRSettings
+from unshortcut.methods.step import StepOutput
 from unshortcut.training import safeguards
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.pretraining import pretrain

@@ -13,7 +13,8 @@ from unshortcut.data.regions import Regions
 from unshortcut.data.shapes.source import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing, normalize
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import Encoder
 from unshortcut.transfer.loading import load_detector
 from unshortcut.transfer.metrics.average_precision import Detections

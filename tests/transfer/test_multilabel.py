@@ -18,7 +18,8 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ArrayImage, BadImageError, ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import create_encoder
 from unshortcut.models.load import load_model
 from unshortcut.models.logits import compute_logits

@@ -13,7 +13,8 @@ from tests.small import TINY
 from unshortcut.data.regions import IGNORED, Regions
 from unshortcut.data.source import ArrayImage, ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import EncoderSettings, create_encoder
 from unshortcut.parts import build
 from unshortcut.transfer.parameters import TrainedParts

@@ -18,11 +18,8 @@ from .jigsaw import Jigsaw as Jigsaw
 from .jigsaw import JigsawSettings as JigsawSettings
 from .looc import LooC as LooC
 from .looc import LooCSettings as LooCSettings
-from .method import Batch as Batch
-from .method import DeviceBatch as DeviceBatch
 from .method import Method as Method
 from .method import MethodSettings as MethodSettings
-from .method import StepOutput as StepOutput
 from .method import TrainingContext as TrainingContext
 from .moco import MoCo as MoCo
 from .moco import MoCoSettings as MoCoSettings
@@ -34,5 +31,8 @@ from .pix2pix_classifier import Pix2PixClassifier as Pix2PixClassifier
 from .pix2pix_classifier import Pix2PixClassifierSettings as Pix2PixClassifierSettings
 from .simclr import SimCLR as SimCLR
 from .simclr import SimCLRSettings as SimCLRSettings
+from .step import Batch as Batch
+from .step import DeviceBatch as DeviceBatch
+from .step import StepOutput as StepOutput
 from .supervised import Supervised as Supervised
 from .supervised import SupervisedSettings as SupervisedSettings

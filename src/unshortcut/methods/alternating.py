@@ -10,8 +10,9 @@ import torch
 from lightning.pytorch.core.optimizer import LightningOptimizer
 from torch import Tensor, nn
 
-from unshortcut.methods.method import Batch, Method, StepOutput, TrainingContext
+from unshortcut.methods.method import Method, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.encoder import Encoder
 
 

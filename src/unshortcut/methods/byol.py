@@ -15,7 +15,8 @@ from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.losses.squared_distance import SquaredDistance
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.momentum import MomentumCopy

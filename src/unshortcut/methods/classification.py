@@ -4,7 +4,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import Encoder
 from unshortcut.randomness import generator
 

@@ -17,7 +17,8 @@ from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.insdis import image_indices
-from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.bank import MemoryBank
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder

@@ -10,13 +10,8 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.losses.loss import AnyLoss, ContrastiveLoss
-from unshortcut.methods.method import (
-    DeviceBatch,
-    Method,
-    MethodSettings,
-    StepOutput,
-    TrainingContext,
-)
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.step import DeviceBatch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.negatives.alpha import WeightedSettings
 from unshortcut.negatives.own_image import OwnImageSettings

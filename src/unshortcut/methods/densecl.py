@@ -24,8 +24,9 @@ from torch.nn import functional as F
 from unshortcut.errors import UsageError
 from unshortcut.fields import Probability
 from unshortcut.methods.encoded import EncodedViews
-from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.moco import MoCo, MoCoSettings
+from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.batchnorm import KeyShuffle
 from unshortcut.models.correspondence import most_similar_cells, take_cells
 from unshortcut.models.dense_heads import (

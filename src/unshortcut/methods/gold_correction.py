@@ -20,7 +20,8 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.files import write_text
 from unshortcut.methods.classification import build_classifier, classifier_and_labels
-from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.loaded import LoadedModel
 from unshortcut.models.logits import compute_logits

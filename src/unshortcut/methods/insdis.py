@@ -16,7 +16,8 @@ from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.bank import MemoryBank
 from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder

@@ -22,7 +22,8 @@ from unshortcut.distributed import own_part, world_size
 from unshortcut.errors import UsageError
 from unshortcut.fields import Allowed, Integer, Number, PositiveInt
 from unshortcut.imaging.permutations import MOST_ELEMENTS, Selection
-from unshortcut.methods.method import Batch, Method, MethodSettings, StepOutput, TrainingContext
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import PuzzleHead, cut
 from unshortcut.models.permutations import cached_permutations, read_permutations

@@ -16,8 +16,9 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.encoded import EncodedViews
-from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.moco import MoCo, MoCoSettings
+from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import SpaceHeads
 from unshortcut.negatives.other_keys import OtherKeysSettings

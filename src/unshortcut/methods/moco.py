@@ -14,7 +14,8 @@ from unshortcut.fields import PositiveInt, Probability
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.batchnorm import KeyShuffle, split_batch_norm
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead

@@ -19,8 +19,9 @@ from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber
 from unshortcut.losses.adversarial import discriminator_loss, fooling_loss
 from unshortcut.methods.alternating import AlternatingMethod, Turn, frozen
-from unshortcut.methods.method import Batch, MethodSettings, TrainingContext
+from unshortcut.methods.method import MethodSettings, TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings
+from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import part_to_mapping, settings
 from unshortcut.translation.discriminator import DiscriminatorSettings, PatchDiscriminator

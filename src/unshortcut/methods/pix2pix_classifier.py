@@ -14,9 +14,10 @@ from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber
 from unshortcut.methods.alternating import Turn
 from unshortcut.methods.classification import build_classifier, classifier_and_labels
-from unshortcut.methods.method import Batch, DeviceBatch, TrainingContext
+from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.optimization import OptimizerSettings
 from unshortcut.methods.pix2pix import Translation, TranslationSettings
+from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
 from unshortcut.translation.generator import GeneratorSettings

@@ -9,7 +9,8 @@ from unshortcut.fields import PositiveInt
 from unshortcut.losses.info_nce import InfoNCE
 from unshortcut.losses.loss import AnyLoss
 from unshortcut.methods.contrastive import ContrastiveMethod, ContrastiveSettings
-from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.batchnorm import running_statistics_kept
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.heads import MLPHead

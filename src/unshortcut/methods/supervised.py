@@ -15,14 +15,8 @@ from unshortcut.methods.classification import (
     mixed_cross_entropy,
     mixing_share,
 )
-from unshortcut.methods.method import (
-    Batch,
-    DeviceBatch,
-    Method,
-    MethodSettings,
-    StepOutput,
-    TrainingContext,
-)
+from unshortcut.methods.method import Method, MethodSettings, TrainingContext
+from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform

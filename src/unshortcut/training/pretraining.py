@@ -12,8 +12,9 @@ from unshortcut.data.naming import Data
 from unshortcut.data.source import ImageSource
 from unshortcut.distributed import wait_for_ranks
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import DeviceBatch, Method
+from unshortcut.methods.method import Method
 from unshortcut.methods.optimization import build_optimizer
+from unshortcut.methods.step import DeviceBatch
 from unshortcut.models.card import Card, save_encoder
 from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.encoder import Encoder, NoEncoder

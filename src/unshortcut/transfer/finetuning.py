@@ -12,7 +12,7 @@ from rich.console import Console
 from unshortcut.data.failures import FailureLog
 from unshortcut.data.naming import Data
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import DeviceBatch
+from unshortcut.methods.step import DeviceBatch
 from unshortcut.models.load import ModelLike
 from unshortcut.progress import bar
 from unshortcut.result import commit, public_name, versions, write_result

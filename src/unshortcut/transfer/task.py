@@ -17,7 +17,8 @@ from unshortcut.data.regions import Regions
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.methods.method import DeviceBatch, Method, TrainingContext
+from unshortcut.methods.method import Method, TrainingContext
+from unshortcut.methods.step import DeviceBatch
 from unshortcut.models.card import WEIGHTS_FILE
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import PartOf

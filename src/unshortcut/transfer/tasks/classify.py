@@ -11,7 +11,8 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, Number
 from unshortcut.methods.classification import mixed, mixed_cross_entropy, mixing_share
-from unshortcut.methods.method import Batch, DeviceBatch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
 from unshortcut.transfer.linear_task import LinearTask

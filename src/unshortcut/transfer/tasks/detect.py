@@ -15,7 +15,8 @@ from unshortcut.arrays import FloatArray
 from unshortcut.data.regions import Regions
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.card import DETECTOR_FILE
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings

@@ -11,7 +11,8 @@ from torch.nn import functional as F
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, PositiveInt
-from unshortcut.methods.method import Batch, StepOutput, TrainingContext
+from unshortcut.methods.method import TrainingContext
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
 from unshortcut.probes.average_precision import (
