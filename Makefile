@@ -67,7 +67,7 @@ $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 
 bench: $(BENCH_STAMP)
 	@echo "running every benchmark beside its peers: about 15 minutes on two cores"
-	@for module in views probe solver features imaging step corruptions; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
+	@for module in views probe solver features imaging step finetune corruptions; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
 
 clean:
 	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache
