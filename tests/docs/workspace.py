@@ -23,6 +23,7 @@ from unshortcut.cli import main as cli
 from unshortcut.data.shapes import Shapes, source
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction.claim import get_claim
+from unshortcut.transfer.catalog import list_protocols
 from unshortcut.transfer.protocol import load_protocol
 
 SMALL = (
@@ -66,7 +67,9 @@ class Workspace:
         elif block.language == "yaml":
             assert block.path is not None, f"{where}: the first line should name the file"
             Path(block.path).write_text(block.text)
-            load_recipe(block.path)
+            extends = re.search(r"^extends: (\S+)$", block.text, re.M)
+            protocol = extends is not None and extends[1] in list_protocols()
+            (load_protocol if protocol else load_recipe)(block.path)
         elif block.language == "python" and (block.path or "").startswith("src/unshortcut/"):
             self.add_module(str(block.path), block.text)
         elif block.language == "python":
