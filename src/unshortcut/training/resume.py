@@ -61,13 +61,14 @@ def check_same_run(
     settings: dict[str, Any],
     metadata: dict[str, Any],
     console: Console,
+    what: str = "recipe",
 ) -> None:
     """Raise `UsageError` unless settings, as plain values, and data are those of the folder's run.
 
-    Warns of other hardware.
+    Warns of other hardware. `what` is the name of the settings in the message.
     """
     before = folder.read_metadata()
-    rounding = _require_same_recipe(stored, settings)
+    rounding = _require_same_settings(stored, settings, what)
     if before.get("data_fingerprint") != metadata.get("data_fingerprint"):
         raise UsageError(
             "the data differ from those of the run to resume: their content has changed"
@@ -96,8 +97,10 @@ def check_same_run(
         console.print("the run has no checkpoint yet; it starts from the beginning")
 
 
-def _require_same_recipe(old: dict[str, Any], new: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Raise `UsageError` with the difference if the recipe has changed.
+def _require_same_settings(
+    old: dict[str, Any], new: dict[str, Any], what: str
+) -> dict[str, tuple[Any, Any]]:
+    """Raise `UsageError` with the difference if the settings have changed.
 
     Returns the keys that differ and change the weights in rounding only, with both values.
     """
@@ -105,5 +108,5 @@ def _require_same_recipe(old: dict[str, Any], new: dict[str, Any]) -> dict[str, 
     rounding = {key: changed.pop(key) for key in list(changed) if _PHASE.sub("", key) in ROUNDING}
     if changed:
         lines = "\n".join(f"  {key}: {old!r} -> {new!r}" for key, (old, new) in changed.items())
-        raise UsageError(f"the recipe differs from that of the run to resume:\n{lines}")
+        raise UsageError(f"the {what} differs from that of the run to resume:\n{lines}")
     return rounding

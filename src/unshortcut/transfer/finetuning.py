@@ -170,7 +170,8 @@ class _Run:
         folder = self.folder
         if resumes:
             stored = to_mapping(load_protocol(folder.recipe))
-            check_same_run(folder, stored, to_mapping(self.protocol), metadata, self.console)
+            given = to_mapping(self.protocol)
+            check_same_run(folder, stored, given, metadata, self.console, "protocol")
             before = folder.read_metadata().get("model_fingerprint")
             if before != self.setup.start.fingerprint:
                 raise UsageError(
