@@ -169,12 +169,12 @@ def test_pictures_show_input_mask_reconstruction_and_noise() -> None:
     method = build(noise_max=0.5).float()
     images = torch.randn(3, 3, 4, 4).clamp(-1, 1)
     shown = method.pictures({"query": images, "key": images})
-    titles = ["input", "seen by the encoder", "reconstruction", "noise", "predicted noise"]
+    titles = ["input", "seen", "reconstruction", "noise", "predicted noise"]
     assert list(shown) == titles
     assert all(p.shape == (3, 3, 4, 4) and p.dtype == torch.uint8 for p in shown.values())
     drawn = method.corruptor.draw(images, 0, "pictures")
     hidden = method.grid.join(drawn.mask.is_hidden()[:, :, None].expand(-1, -1, 12))
-    assert (shown["seen by the encoder"][hidden] == 128).all()
+    assert (shown["seen"][hidden] == 128).all()
     assert (shown["noise"][hidden] == 128).all() and (shown["predicted noise"][hidden] == 128).all()
     assert torch.equal(shown["reconstruction"][~hidden], shown["input"][~hidden])
     assert not torch.equal(shown["reconstruction"][hidden], shown["input"][hidden])

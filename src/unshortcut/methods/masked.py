@@ -109,7 +109,7 @@ class MaskedMethod(Method):
 
         shown = {
             "input": _uint8(self.to_pixels(images)),
-            "seen by the encoder": on_gray(self.to_pixels(corruption.noisy(images))),
+            "seen": on_gray(self.to_pixels(corruption.noisy(images))),
         }
         if self.predicts_pixels:
             values = predicted
