@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unshortcut.imaging.patches import PatchGrid, standardize, take
+from unshortcut.imaging.patches import PatchGrid, put, standardize, take
 
 
 @pytest.mark.parametrize("grid", [PatchGrid(2, 3, 4), PatchGrid(4, 1, 2), PatchGrid(1, 2, 2)])
@@ -36,3 +36,12 @@ def test_rows_are_taken_by_index() -> None:
     rows = torch.arange(24).reshape(2, 4, 3)
     taken = take(rows, torch.tensor([[3, 0], [1, 1]]))
     assert taken[:, :, 0].tolist() == [[9, 0], [15, 15]]
+
+
+def test_rows_are_put_back_where_they_were_taken() -> None:
+    rows = torch.randn(2, 4, 3)
+    index = torch.tensor([[3, 0], [1, 2]])
+    assert torch.equal(
+        put(torch.zeros(2, 4, 3), index, take(rows, index)).sum(1), take(rows, index).sum(1)
+    )
+    assert torch.equal(put(rows, index, take(rows, index)), rows)

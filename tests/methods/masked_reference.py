@@ -37,11 +37,11 @@ def decoded(
     """Predictions (L, P) for all patches of one image."""
     decoder = method.decoder
     embedded = decoder.embed(tokens)
-    placed = [embedded[0] + decoder.positions[0, 0]]
+    placed = [embedded[0]]
     for place in range(method.grid.count):
         at = visible.index(place) + 1 if place in visible else None
         token = decoder.mask_token[0, 0] if at is None else embedded[at]
-        placed.append(token + decoder.positions[0, 1 + place])
+        placed.append(token + decoder.positions[0, place])
     whole = torch.stack(placed)
     if level is not None:
         whole = whole + level

@@ -57,3 +57,8 @@ def mean_and_scale(patches: Tensor) -> tuple[Tensor, Tensor]:
 def take(rows: Tensor, index: Tensor) -> Tensor:
     """The rows (N, V, C) at index (N, V) of rows (N, L, C)."""
     return rows.gather(1, index[:, :, None].expand(-1, -1, rows.shape[2]))
+
+
+def put(rows: Tensor, index: Tensor, values: Tensor) -> Tensor:
+    """A copy of rows (N, L, C) in which those at index (N, V) are values (N, V, C)."""
+    return rows.scatter(1, index[:, :, None].expand(-1, -1, rows.shape[2]), values)

@@ -11,16 +11,18 @@ def pixel_error(
 ) -> Tensor:
     """Mean squared error of the hidden patches, a scalar (MAE, section 3).
 
-    predicted, patches: (N, L, P), the second of the clean image. hidden: (N, H) indices.
+    predicted: (N, H, P), of the patches at the indices hidden (N, H).
+    patches: (N, L, P), of the clean image.
     standardized: whether each target patch has mean 0 and variance 1.
     """
     target = take(patches, hidden)
-    return F.mse_loss(take(predicted, hidden), standardize(target) if standardized else target)
+    return F.mse_loss(predicted, standardize(target) if standardized else target)
 
 
 def noise_error(predicted: Tensor, noise: Tensor, visible: Tensor) -> Tensor:
     """Mean squared error of the noise that was added to the visible patches, a scalar (CAN).
 
-    predicted, noise: (N, L, P). visible: (N, V) indices.
+    predicted: (N, V, P), of the patches at the indices visible (N, V).
+    noise: (N, L, P), of all patches.
     """
-    return F.mse_loss(take(predicted, visible), take(noise, visible))
+    return F.mse_loss(predicted, take(noise, visible))

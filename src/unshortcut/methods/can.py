@@ -75,11 +75,6 @@ class CANSettings(SimCLRSettings):
                 "well, or mask_ratio above 0"
             )
 
-    @property
-    def predicts(self) -> bool:
-        """Whether there is a decoder."""
-        return bool(self.reconstruct or self.denoise)
-
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "CAN":
         return CAN(encoder, self, training)
 
@@ -105,11 +100,11 @@ class CAN(MaskedMethod, SimCLR):
         self, encoder: Encoder, settings: CANSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
-        self.predicts_pixels = settings.reconstruct > 0
         self.build_masked(
             settings.mask_ratio,
-            settings.decoder if settings.predicts else None,
+            settings.decoder,
             standardize=settings.standardize,
+            predict_pixels=settings.reconstruct > 0,
             noise_max=settings.noise_max if settings.denoise else None,
         )
 
@@ -147,14 +142,15 @@ class CAN(MaskedMethod, SimCLR):
             positives = queries.roll(len(queries) // 2, dims=0)  # the other view of each
             contrasted = self.step_output(queries, positives, views)
             terms["contrast"], metrics = contrasted.loss, contrasted.metrics
-        if self.settings.reconstruct and output.predicted is not None:
+        predicted = output.predicted
+        if predicted.hidden is not None:
             patches = self.grid.cut(images)
             terms["reconstruct"] = pixel_error(
-                output.predicted, patches, mask.hidden, standardized=self.standardizes
+                predicted.hidden, patches, mask.hidden, standardized=self.standardizes
             )
-        if corruption.noise is not None and output.predicted is not None:
+        if predicted.visible is not None and corruption.noise is not None:
             noise = self.grid.cut(corruption.noise)
-            terms["denoise"] = noise_error(output.predicted, noise, mask.visible)
+            terms["denoise"] = noise_error(predicted.visible, noise, mask.visible)
         weighted = [getattr(self.settings, name) * term for name, term in terms.items()]
         total = torch.stack(weighted).sum()
         metrics |= {f"loss_{name}": term.detach() for name, term in terms.items()}

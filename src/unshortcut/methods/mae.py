@@ -59,9 +59,10 @@ class MAE(MaskedMethod):
         """The loss of images (N, 3, H, W) with given masks."""
         mask = corruption.mask
         output: MaskedOutput = self.network(images, mask)
-        assert output.predicted is not None
+        predicted = output.predicted.hidden
+        assert predicted is not None
         patches = self.grid.cut(images)
-        loss = pixel_error(output.predicted, patches, mask.hidden, standardized=self.standardizes)
+        loss = pixel_error(predicted, patches, mask.hidden, standardized=self.standardizes)
         return StepOutput(loss, F.normalize(output.features.detach(), dim=1))
 
     def embed(self, images: Tensor) -> Tensor:

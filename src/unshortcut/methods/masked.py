@@ -6,10 +6,10 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from unshortcut.imaging.patches import PatchGrid, mean_and_scale
+from unshortcut.imaging.patches import PatchGrid, mean_and_scale, put, take
 from unshortcut.methods.corruption import Corruption, Corruptor
 from unshortcut.methods.method import Method
-from unshortcut.models.masked_decoder import DecoderSettings, MaskedDecoder
+from unshortcut.models.masked_decoder import DecoderSettings, MaskedDecoder, Predicted
 from unshortcut.models.masked_network import MaskedNetwork, MaskedOutput
 from unshortcut.models.masked_vit import check_norm, patch_grid, vit_of
 from unshortcut.models.masking import count_visible
@@ -29,29 +29,37 @@ class MaskedMethod(Method):
 
     corruptor: Corruptor
     decoder: MaskedDecoder | None
-    predicts_pixels: bool = True
-    """Whether hidden patches are predicted."""
     standardizes: bool
     """Whether predicted patches have mean 0 and variance 1."""
 
     def build_masked(
         self,
         mask_ratio: float,
-        decoder: DecoderSettings | None,
+        decoder: DecoderSettings,
         *,
         standardize: bool,
+        predict_pixels: bool = True,
         noise_max: float | None = None,
     ) -> None:
-        """Check the encoder and the size of its images, and build the decoder, if there is one."""
+        """Check the encoder and the size of its images, and build the decoder.
+
+        There is none if neither pixels nor noise, of up to `noise_max`, are to be predicted.
+        """
         grid = patch_grid(self.encoder, self.training_context.size)
         self.corruptor = Corruptor(grid, count_visible(grid.count, mask_ratio), noise_max)
         self.standardizes = standardize
         self.decoder = None
-        if decoder is not None:
+        if predict_pixels or noise_max is not None:
             check_norm(self.encoder)
-            prefix = vit_of(self.encoder).num_prefix_tokens
-            dim = self.encoder.dim
-            self.decoder = MaskedDecoder(decoder, dim, grid, prefix=prefix, noise_max=noise_max)
+            self.decoder = MaskedDecoder(
+                decoder,
+                self.encoder.dim,
+                grid,
+                prefix=vit_of(self.encoder).num_prefix_tokens,
+                predict_visible=noise_max is not None,
+                predict_hidden=predict_pixels,
+                noise_max=noise_max,
+            )
 
     @property
     def grid(self) -> PatchGrid:
@@ -92,15 +100,14 @@ class MaskedMethod(Method):
             corruption.noisy(images), corruption.mask, corruption.noise_std
         )
         self.train(was_training)
-        assert output.predicted is not None
         return self._drawn(images, corruption, output.predicted)
 
     def _drawn(
-        self, images: Tensor, corruption: Corruption, predicted: Tensor
+        self, images: Tensor, corruption: Corruption, predicted: Predicted
     ) -> dict[str, Tensor]:
-        grid, noise_max = self.grid, self.corruptor.noise_max
+        grid, noise_max, mask = self.grid, self.corruptor.noise_max, corruption.mask
         patches = grid.cut(images)  # (N, L, P)
-        hidden = corruption.mask.is_hidden()[:, :, None]  # (N, L, 1)
+        hidden = mask.is_hidden()[:, :, None]  # (N, L, 1)
         gray = torch.full_like(patches, _GRAY)
 
         def on_gray(pixels: Tensor) -> Tensor:
@@ -111,17 +118,18 @@ class MaskedMethod(Method):
             "input": _uint8(self.to_pixels(images)),
             "seen": on_gray(self.to_pixels(corruption.noisy(images))),
         }
-        if self.predicts_pixels:
-            values = predicted
+        if predicted.hidden is not None:
+            values = predicted.hidden
             if self.standardizes:
-                mean, scale = mean_and_scale(patches)
-                values = predicted * scale + mean
-            completed = grid.join(torch.where(hidden, values, patches))
+                mean, scale = mean_and_scale(take(patches, mask.hidden))
+                values = values * scale + mean
+            completed = grid.join(put(patches, mask.hidden, values))
             shown["reconstruction"] = _uint8(self.to_pixels(completed))
-        if corruption.noise is not None and noise_max is not None:
+        if predicted.visible is not None and corruption.noise is not None and noise_max is not None:
             strength = _GRAY / (_NOISE_RANGE * noise_max)
             shown["noise"] = on_gray(_GRAY + strength * corruption.noise)
-            shown["predicted noise"] = on_gray(_GRAY + strength * grid.join(predicted))
+            found = grid.join(put(torch.zeros_like(patches), mask.visible, predicted.visible))
+            shown["predicted noise"] = on_gray(_GRAY + strength * found)
         return shown
 
 

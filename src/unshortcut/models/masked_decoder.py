@@ -1,6 +1,7 @@
-"""The decoder of masked autoencoders: from visible tokens to values of all patches (MAE; CAN)."""
+"""The decoder of masked autoencoders: from visible tokens to values of patches (MAE; CAN)."""
 
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from timm.models.vision_transformer import Block
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 
 from unshortcut.errors import UsageError
 from unshortcut.fields import PositiveInt
-from unshortcut.imaging.patches import PatchGrid
+from unshortcut.imaging.patches import PatchGrid, take
 from unshortcut.models.masking import PatchMask
 from unshortcut.models.positions import sincos_positions
 from unshortcut.parts import settings
@@ -33,12 +34,21 @@ class DecoderSettings:
             )
 
 
-class MaskedDecoder(nn.Module):
-    """Predicts P values for each of the L patches of an image.
+class Predicted(NamedTuple):
+    """Predictions of a decoder, as far as it is asked for them."""
 
-    Hidden patches enter as a learned token at their place, visible ones as their encoded tokens.
-    Positions are fixed sines and cosines. With `noise_max`, every token is also told the standard
-    deviation of the noise in the image.
+    visible: Tensor | None
+    """(N, V, P), in the order of `PatchMask.visible`."""
+    hidden: Tensor | None
+    """(N, L - V, P), in the order of `PatchMask.hidden`."""
+
+
+class MaskedDecoder(nn.Module):
+    """Predicts P values for patches of an image, visible ones or hidden ones or both.
+
+    Hidden patches enter as a learned token with their position, visible ones as their encoded
+    tokens. Positions are fixed sines and cosines. With `noise_max`, every token is also told the
+    standard deviation of the noise in the image.
     """
 
     positions: Tensor
@@ -50,14 +60,17 @@ class MaskedDecoder(nn.Module):
         grid: PatchGrid,
         *,
         prefix: int,
+        predict_visible: bool = False,
+        predict_hidden: bool = True,
         noise_max: float | None = None,
     ) -> None:
         super().__init__()
         width = settings.width
         self.prefix = prefix
+        self.predict_visible, self.predict_hidden = predict_visible, predict_hidden
         self.embed = nn.Linear(width_in, width)
         self.mask_token = nn.Parameter(torch.empty(1, 1, width))
-        positions = sincos_positions(grid.rows, grid.columns, width, prefix)
+        positions = sincos_positions(grid.rows, grid.columns, width)
         self.register_buffer("positions", positions, persistent=False)
         norm = partial(nn.LayerNorm, eps=1e-6)
         self.blocks = nn.Sequential(
@@ -72,24 +85,29 @@ class MaskedDecoder(nn.Module):
         self.apply(_initialize)
         nn.init.normal_(self.mask_token, std=0.02)
 
-    def forward(self, tokens: Tensor, mask: PatchMask, noise_std: Tensor | None = None) -> Tensor:
-        """Predictions (N, L, P).
+    def forward(
+        self, tokens: Tensor, mask: PatchMask, noise_std: Tensor | None = None
+    ) -> Predicted:
+        """Predictions from tokens (N, prefix + V, C), as `visible_tokens` gives them.
 
-        tokens: (N, prefix + V, C), as `visible_tokens` gives them.
         noise_std: (N,), the standard deviation of the noise in each image.
         """
-        embedded = self.embed(tokens)  # (N, prefix + V, D)
-        hidden = self.mask_token.to(embedded.dtype).expand(len(tokens), mask.hidden.shape[1], -1)
-        # Visible and hidden patches one after the other, then each at its place.
-        joined = torch.cat([embedded, hidden], dim=1)
-        order = torch.cat([mask.visible, mask.hidden], dim=1).argsort(dim=1) + self.prefix
-        first = torch.arange(self.prefix, device=order.device).expand(len(order), -1)
-        order = torch.cat([first, order], dim=1)[:, :, None].expand(-1, -1, joined.shape[2])
-        placed = joined.gather(1, order) + self.positions
+        # Positions say where a token belongs, so visible and hidden ones need not change places.
+        count, first_hidden = len(tokens), self.prefix + mask.visible.shape[1]
+        positions = self.positions.expand(count, -1, -1)
+        prefix, visible = self.embed(tokens).split([self.prefix, mask.visible.shape[1]], dim=1)
+        hidden = self.mask_token.to(prefix.dtype) + take(positions, mask.hidden)
+        joined = torch.cat([prefix, visible + take(positions, mask.visible), hidden], dim=1)
         if self.noise_level is not None and noise_std is not None:
-            placed = placed + self.noise_level(noise_std)[:, None]
-        decoded: Tensor = self.norm(self.blocks(placed)[:, self.prefix :])
-        values: Tensor = self.output(decoded)
+            joined = joined + self.noise_level(noise_std)[:, None]
+        decoded = self.blocks(joined)
+        return Predicted(
+            self._values(decoded[:, self.prefix : first_hidden]) if self.predict_visible else None,
+            self._values(decoded[:, first_hidden:]) if self.predict_hidden else None,
+        )
+
+    def _values(self, decoded: Tensor) -> Tensor:
+        values: Tensor = self.output(self.norm(decoded))
         return values
 
 

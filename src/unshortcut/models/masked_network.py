@@ -1,11 +1,11 @@
-"""An encoder that sees some of the patches of an image, and a decoder that predicts them all."""
+"""An encoder that sees some of the patches of an image, and a decoder that predicts patches."""
 
 from typing import NamedTuple
 
 from torch import Tensor, nn
 
 from unshortcut.models.encoder import Encoder
-from unshortcut.models.masked_decoder import MaskedDecoder
+from unshortcut.models.masked_decoder import MaskedDecoder, Predicted
 from unshortcut.models.masked_vit import pooled, visible_tokens
 from unshortcut.models.masking import PatchMask
 
@@ -15,8 +15,8 @@ class MaskedOutput(NamedTuple):
 
     features: Tensor
     """(N, dim), pooled over visible tokens."""
-    predicted: Tensor | None
-    """(N, L, P), values of all patches; None without a decoder."""
+    predicted: Predicted
+    """Values of patches; nothing without a decoder."""
 
 
 class MaskedNetwork(nn.Module):
@@ -32,5 +32,6 @@ class MaskedNetwork(nn.Module):
     ) -> MaskedOutput:
         """images: (N, 3, H, W); noise_std: (N,), as the decoder is told it."""
         tokens = visible_tokens(self.encoder, images, mask)
-        predicted = None if self.decoder is None else self.decoder(tokens, mask, noise_std)
+        nothing = Predicted(None, None)
+        predicted = nothing if self.decoder is None else self.decoder(tokens, mask, noise_std)
         return MaskedOutput(pooled(self.encoder, tokens), predicted)

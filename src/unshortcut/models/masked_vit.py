@@ -4,6 +4,7 @@ import torch
 from timm.layers import PatchEmbed
 from timm.models import VisionTransformer, checkpoint_seq
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.imaging.patches import PatchGrid, take
@@ -51,20 +52,38 @@ def visible_tokens(encoder: Encoder, images: Tensor, mask: PatchMask) -> Tensor:
     """Tokens (N, prefix + V, C) of the visible patches after the last norm.
 
     images: (N, 3, H, W). The class token and registers come first, as in timm. This is
-    `forward_features` of timm with one more step, in which hidden patches are left out; with none
-    hidden, the result is the same.
+    `forward_features` of timm on fewer patches; with none hidden, the result is the same.
     """
     vit = vit_of(encoder)
-    tokens = vit._pos_embed(vit.patch_embed(images.contiguous(memory_format=encoder.memory_format)))
-    prefix = vit.num_prefix_tokens
-    tokens = torch.cat([tokens[:, :prefix], take(tokens[:, prefix:], mask.visible)], dim=1)
-    tokens = vit.norm_pre(tokens)
+    tokens = vit.norm_pre(vit.pos_drop(_embedded(vit, images, mask.visible)))
     if vit.grad_checkpointing:
         tokens = checkpoint_seq(vit.blocks, tokens)
     else:
         tokens = vit.blocks(tokens)
     normed: Tensor = vit.norm(tokens)
     return normed
+
+
+def _embedded(vit: VisionTransformer, images: Tensor, visible: Tensor) -> Tensor:
+    """Prefix tokens and visible patches with their positions, (N, prefix + V, C).
+
+    timm embeds all patches by a convolution; a linear layer on the visible ones is the same.
+    """
+    embed, count = vit.patch_embed, len(images)
+    rows, columns = embed.grid_size
+    patches = take(PatchGrid(embed.patch_size[0], rows, columns).cut(images), visible)
+    kernel = embed.proj.weight.permute(0, 2, 3, 1).flatten(1)  # (C, P), no copy if channels last
+    tokens = embed.norm(F.linear(patches, kernel, embed.proj.bias))
+    with_positions = 0 if vit.no_embed_class else vit.num_prefix_tokens
+    positions = vit.pos_embed.expand(count, -1, -1)
+    tokens = tokens + take(positions[:, with_positions:], visible)
+    first = [token for token in (vit.cls_token, vit.reg_token) if token is not None]
+    if not first:
+        return tokens
+    prefix = torch.cat(first, dim=1).expand(count, -1, -1)
+    if with_positions:
+        prefix = prefix + positions[:, :with_positions]
+    return torch.cat([prefix.to(tokens.dtype), tokens], dim=1)
 
 
 def pooled(encoder: Encoder, tokens: Tensor) -> Tensor:
