@@ -2,6 +2,8 @@ from .alternating import AlternatingMethod as AlternatingMethod
 from .alternating import Turn as Turn
 from .byol import BYOL as BYOL
 from .byol import BYOLSettings as BYOLSettings
+from .can import CAN as CAN
+from .can import CANSettings as CANSettings
 from .cmc import CMC as CMC
 from .cmc import CMCSettings as CMCSettings
 from .contrastive import ContrastiveMethod as ContrastiveMethod
@@ -18,6 +20,9 @@ from .jigsaw import Jigsaw as Jigsaw
 from .jigsaw import JigsawSettings as JigsawSettings
 from .looc import LooC as LooC
 from .looc import LooCSettings as LooCSettings
+from .mae import MAE as MAE
+from .mae import MAESettings as MAESettings
+from .masked import MaskedMethod as MaskedMethod
 from .method import Method as Method
 from .method import MethodSettings as MethodSettings
 from .method import TrainingContext as TrainingContext

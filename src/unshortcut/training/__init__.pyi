@@ -10,3 +10,4 @@ from .pretraining import build_method as build_method
 from .pretraining import pretrain as pretrain
 from .projection import load_method as load_method
 from .projection import load_projection as load_projection
+from .run_pictures import show_run as show_run

@@ -20,7 +20,7 @@ A training run of unshortcut. Files in this folder:
   views.png              some images and the views that the method sees of them
   checkpoint.ckpt        the state to resume from
   skipped.jsonl          unreadable images, with the reason (only if there are any)
-  samples.png            some images as the generator of Pix2Pix changes them, after each epoch
+  samples.png            some images and what Pix2Pix, MAE or CAN predicts of them, after each epoch
   encoder.safetensors    the trained encoder (with the classifier of a supervised run), and its
                          card encoder.json (when finished)
   generator.safetensors  the trained generator of Pix2Pix, and its card generator.json
