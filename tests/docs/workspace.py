@@ -158,7 +158,10 @@ def with_small_settings(pretrain: Callable[..., Any]) -> Callable[..., Any]:
 
     def small(recipe: Any, *arguments: Any, sets: Any = (), **options: Any) -> Any:
         sets = [*sets, *SMALL]
-        phases = load_recipe(recipe, sets).phases
+        small_recipe = load_recipe(recipe, sets)
+        if "img_size" in small_recipe.encoder.options:  # a ViT has one size
+            sets.append(f"encoder.options.img_size={small_recipe.views.size}")
+        phases = small_recipe.phases
         sets += [f"phases.{phase.name}.schedule.epochs=1" for phase in phases]
         return pretrain(recipe, *arguments, sets=sets, **options)
 

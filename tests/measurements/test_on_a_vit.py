@@ -1,0 +1,39 @@
+"""Every measurement of the audit on a ViT that was trained here."""
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.methods.small_runs import small_run
+from tests.methods.test_mae import SMALL
+from unshortcut.auditing.findings import Findings
+from unshortcut.auditor import audit
+from unshortcut.data.shapes import SHAPE_NAMES, Shapes
+from unshortcut.measurements.measurement import measurements
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    folder = tmp_path_factory.mktemp("vit")
+    kinds = folder / "kinds.csv"
+    kinds.write_text("\n".join(f"{name},{number % 2}" for number, name in enumerate(SHAPE_NAMES)))
+    run = small_run("can-shapes", folder / "run", SMALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNSHORTCUT_CACHE", str(folder / "cache"))
+        return audit(
+            {"vit": str(Path(run.folder))},
+            Shapes("test", size=32, count=48),
+            train=Shapes("train", size=32, count=240),
+            conflict=Shapes("conflict", size=32, count=32),
+            shifts={"sketch": Shapes("sketch", size=32, count=32)},
+            hierarchy=kinds,
+            console=Console(quiet=True),
+        ).findings
+
+
+@pytest.mark.parametrize("name", measurements())
+def test_it_measures_a_vit_and_shows_it(name: str, findings: Findings) -> None:
+    entry = findings.entries[name]["vit"]
+    assert entry.status == "done", entry.reason
+    assert findings.measurements[name].exhibits({"vit": entry.result}, None)
