@@ -18,7 +18,9 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     folder = tmp_path_factory.mktemp("vit")
     kinds = folder / "kinds.csv"
     kinds.write_text("\n".join(f"{name},{number % 2}" for number, name in enumerate(SHAPE_NAMES)))
-    run = small_run("can-shapes", folder / "run", SMALL)
+    # Grad-CAM needs maps of at least 4 × 4 positions.
+    sets = [*SMALL, "views.size=32", "encoder.options.img_size=32"]
+    run = small_run("can-shapes", folder / "run", sets)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNSHORTCUT_CACHE", str(folder / "cache"))
         return audit(
