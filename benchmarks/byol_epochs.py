@@ -9,6 +9,7 @@ number of epochs whose accuracy is within ten points of MoCo's after the 40 epoc
 """
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -44,8 +45,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     arguments = parser.parse_args()
     figures: dict[str, float] = {"drawings_seed": DRAWINGS, "seed": 0}
-    with get_context("spawn").Pool(arguments.jobs, use_one_thread) as pool:
-        measured = pool.imap(partial(measure, out=arguments.out), arguments.runs, chunksize=1)
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn"), use_one_thread) as pool:
+        measured = pool.map(partial(measure, out=arguments.out), arguments.runs)
         for found in measured:
             figures |= found
             print(found, flush=True)
@@ -57,7 +58,8 @@ def measure(run: str, out: Path) -> dict[str, float]:
     """Train, or continue: accuracy on `val`, and kNN accuracy on the way, on held-out images."""
     method, epochs, lr = run.split(":")
     recipe, changes = RECIPES[method]
-    own = (*changes, f"schedule.epochs={epochs}", f"optimizer.lr={lr}", "training.knn_epochs=8")
+    length = (f"schedule.epochs={epochs}", f"optimizer.lr={lr}")
+    own = (*changes, *length, "training.knn_epochs=8", "data.workers=0")
     folder = out / f"{method}-{epochs}-{lr}"
     train = Shapes("train", seed=DRAWINGS)
     settings = scale_recipe(load_recipe(recipe), "laptop", own)

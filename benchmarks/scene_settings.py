@@ -9,6 +9,7 @@ one point of the best value. An interrupted run is continued.
 """
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -36,8 +37,8 @@ def main() -> None:
     arguments = parser.parse_args()
     figures: dict[str, float] = {"scenes_seed": SCENES, "seed": 0}
     one = partial(measure, model=arguments.model, task=arguments.task, out=arguments.out)
-    with get_context("spawn").Pool(arguments.jobs, use_one_thread) as pool:
-        for found in pool.imap(one, arguments.settings, chunksize=1):
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn"), use_one_thread) as pool:
+        for found in pool.map(one, arguments.settings):
             figures |= found
             print(found, flush=True)
     module = f"scene_settings {' '.join(arguments.settings)} --task {arguments.task}"
@@ -54,7 +55,7 @@ def measure(setting: str, model: str, task: str, out: Path) -> dict[str, float]:
         out / f"{task}-{lr}-{steps}",
         protocol=f"{task}-shapes",
         tests={"scene-val": Shapes("scene-val", seed=SCENES)},
-        sets=[f"optimizer.lr={lr}", f"schedule.steps={steps}"],
+        sets=[f"optimizer.lr={lr}", f"schedule.steps={steps}", "data.workers=0"],
         console=Console(quiet=True),
     )
     metric = METRICS[task]
