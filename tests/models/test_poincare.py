@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from torch import Tensor
 from torch.autograd import gradcheck
 
+from unshortcut.models.poincare import distance as ball_distance
 from unshortcut.models.poincare import (
     exp0,
     largest_radius,
@@ -17,7 +18,6 @@ from unshortcut.models.poincare import (
     project,
     riemannian,
 )
-from unshortcut.models.poincare import distance as ball_distance
 
 CURVATURES = (0.05, 1.0)
 ROWS = arrays(

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from PIL import Image as PillowImage
 
+from unshortcut.data.objects import WithObjects
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import Recipe
+from unshortcut.training.objects import with_proposals
 from unshortcut.training.plan_copies import plan_copies
 from unshortcut.views.annotation_sheet import data_sheet
 from unshortcut.views.sheet import view_sheet
@@ -33,7 +35,9 @@ def show(
     pages: list[PillowImage.Image] = []
     for drawn in _with_distinct_views(settings):
         plan = drawn.view_plan()
-        source = plan_copies(plan).attach(open_data(data))
+        source = plan_copies(plan).attach(with_proposals(drawn, open_data(data)))
+        if drawn.views.objects is not None:
+            source = WithObjects(source, drawn.views.objects.smallest)
         pages.append(view_sheet(source, plan, drawn.seed, num_images=num_images, samples=samples))
     return saved(_stacked(pages), out)
 
