@@ -7,6 +7,8 @@ import torch
 from lightly.loss import NTXentLoss
 from lightly.models.modules import (
     DenseCLProjectionHead,
+    MAEDecoderTIMM,
+    MaskedVisionTransformerTIMM,
     MoCoProjectionHead,
     SimCLRProjectionHead,
 )
@@ -14,13 +16,18 @@ from lightly.models.utils import (
     batch_shuffle,
     batch_unshuffle,
     deactivate_requires_grad,
+    get_at_index,
+    patchify,
+    random_token_mask,
     select_most_similar,
+    set_at_index,
     update_momentum,
 )
 from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
 from unshortcut.methods.densecl import DenseCLSettings
+from unshortcut.methods.mae import MAESettings
 from unshortcut.methods.moco import MoCoSettings
 from unshortcut.methods.optimization import OptimizerSettings
 from unshortcut.methods.simclr import SimCLRSettings
@@ -102,6 +109,37 @@ def lightly_simclr(encoder: nn.Module, settings: SimCLRSettings, views: Views) -
     def step(_: int) -> None:
         query, key = (head(encoder(views[name])) for name in ("query", "key"))
         criterion(query, key).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def lightly_mae(vit: nn.Module, settings: MAESettings, images: Tensor) -> Step:
+    """MAE with a ViT of timm; decoder, mask ratio and optimizer are ours."""
+    backbone, decoder = MaskedVisionTransformerTIMM(vit=vit), settings.decoder
+    side = vit.patch_embed.patch_size[0]
+    head = MAEDecoderTIMM(
+        num_patches=vit.patch_embed.num_patches,
+        patch_size=side,
+        embed_dim=vit.embed_dim,
+        decoder_embed_dim=decoder.width,
+        decoder_depth=decoder.depth,
+        decoder_num_heads=decoder.heads,
+    )
+    criterion = nn.MSELoss()
+    optimizer = _sgd(backbone, head)
+    count, length = len(images), backbone.sequence_length
+
+    def step(_: int) -> None:
+        keep, mask = random_token_mask(size=(count, length), mask_ratio=settings.mask_ratio)
+        encoded = head.embed(backbone.encode(images=images, idx_keep=keep))
+        tokens = head.mask_token.repeat(count, length, 1)
+        tokens = set_at_index(tokens, keep, encoded.type_as(tokens))
+        predicted = head.predict(get_at_index(head.decode(tokens), mask))
+        # The class token is no patch.
+        target = get_at_index(patchify(images, side), mask - 1)
+        criterion(predicted, target).backward()
         optimizer.step()
         optimizer.zero_grad()
 

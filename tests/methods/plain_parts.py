@@ -5,14 +5,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tests.small import PlainEncoder, WithMaps
+from unshortcut.methods.can import CAN, CANSettings
 from unshortcut.methods.cmc import CMC, CMCSettings
 from unshortcut.methods.densecl import DenseCL, DenseCLSettings
 from unshortcut.methods.gold_correction import GoldCorrection, GoldCorrectionSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
 from unshortcut.methods.jigsaw import Jigsaw, JigsawSettings
+from unshortcut.methods.mae import MAE, MAESettings
 from unshortcut.methods.method import TrainingContext
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.encoder import Encoder, EncoderSettings
+from unshortcut.models.masked_decoder import DecoderSettings
 from unshortcut.parts import settings
 
 
@@ -56,6 +59,41 @@ class PlainMapEncoder(Encoder):
             nn.Flatten(),
             nn.Linear(7, self.dim),
         )
+
+
+TINY_VIT = EncoderSettings(
+    name="vit_tiny_patch16_224",
+    positions="sincos",
+    options={
+        "img_size": 4, "patch_size": 2, "embed_dim": 8, "depth": 2, "num_heads": 2,
+        "global_pool": "avg", "fc_norm": False,
+    },
+)  # fmt: skip
+"""Four patches of images of 4 × 4."""
+TINY_DECODER = DecoderSettings(width=8, depth=1, heads=2)
+
+
+@settings
+class PlainMAE(MAESettings):
+    """MAE that brings its encoder along, whatever it is given."""
+
+    decoder: DecoderSettings = TINY_DECODER
+
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> MAE:
+        return MAE(Encoder(TINY_VIT), self, training)
+
+
+@settings
+class PlainCAN(CANSettings):
+    """CAN that brings its encoder along, whatever it is given."""
+
+    decoder: DecoderSettings = TINY_DECODER
+    hidden: int = 8
+    dim: int = 5
+    head_batch_norm: bool = False
+
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> CAN:
+        return CAN(Encoder(TINY_VIT), self, training)
 
 
 @settings

@@ -3,11 +3,13 @@
 import pytest
 
 from tests.methods.plain_parts import (
+    PlainCAN,
     PlainCMC,
     PlainDenseCL,
     PlainGoldCorrection,
     PlainInfoMin,
     PlainJigsaw,
+    PlainMAE,
 )
 from tests.two_ranks import assert_two_ranks_equal_one
 from unshortcut.losses.debiased import Debiased
@@ -149,6 +151,16 @@ CASES = {
     "gold correction": PlainGoldCorrection(),
     # Ranks would drop different units.
     "jigsaw": PlainJigsaw(grid=2, permutations=12, tile_dim=5, hidden=8, dropout=0.0),
+    "mae": PlainMAE(),
+    "can": PlainCAN(),
+    "can, contrast alone": PlainCAN(reconstruct=0, denoise=0),
+    "can, pixels alone": PlainCAN(contrast=0, denoise=0),
+    "can, noise alone": PlainCAN(contrast=0, reconstruct=0),
+    "can, patch, queue and regular": PlainCAN(
+        contrast=1.0,
+        negatives=(BatchSettings(), QueueSettings(19), PatchSettings(count=2), RegularSettings()),
+        negative_gradient=True,
+    ),
     "supervised with mixup": SupervisedSettings(label_smoothing=0.1, mixup=0.4),
 }
 

@@ -105,15 +105,20 @@ def test_a_claim_without_registration_shows_its_values_and_no_word(tmp_path: Pat
     seeds = [{"test": 60.0, "corrupted": 1.0}, {"test": 63.5}]
     record = {
         "command": "unshortcut reproduce small --seeds 2", "claim": "small", "scale": "small",
-        "variants": {"alpha=0": {"metrics": seeds}}, "notes": ["A remark."],
+        "variants": {"alpha=0": {"metrics": seeds, "seconds": [600, None]}},
+        "notes": ["A remark."], "data": "shapes",
     }  # fmt: skip
     (tmp_path / "small.json").write_text(json.dumps(record))
+    other = {**record, "data": "photos", "variants": {"a": {"metrics": seeds, "seconds": [None]}}}
+    (tmp_path / "small-photos.json").write_text(json.dumps(other))
     found = read_values(tmp_path, [SmallClaim(), RegisteredClaim()])
     page = markdown_page([], "pictures", found).splitlines()
-    assert "| variant | test |" in page and "| alpha=0 | 61.8 (60.0, 63.5) |" in page
+    assert "| variant | test | minutes |" in page
+    assert "| alpha=0 | 61.8 (60.0, 63.5) | 10 |" in page
+    assert "| a | 61.8 (60.0, 63.5) | – |" in page and "### small on photos" in page
     assert "A remark." in page and "`unshortcut reproduce small --seeds 2`" in page
-    (title,) = [one.text for one in parsed(html_page([], found)) if one.tag == "h2"]
-    assert title == "small: values without a verdict"
+    titles = [one.text for one in parsed(html_page([], found)) if one.tag == "h2"]
+    assert titles == [f"small on {data}: values without a verdict" for data in ("shapes", "photos")]
     (tmp_path / "small.json").write_text(json.dumps({**record, "claim": "registered"}))
     with pytest.raises(UsageError, match="is a result of registered, not of small"):
         read_values(tmp_path, [SmallClaim()])

@@ -11,7 +11,7 @@ from unshortcut.reproduction.claim import Claim
 from unshortcut.reproduction.effects import COSINE, POINTS
 from unshortcut.reproduction.scales import SCALES, scale_recipe, scale_settings
 
-VALUES_ONLY = ("photographs",)
+VALUES_ONLY = ("can", "photographs")
 """Claims that are reported without a verdict."""
 CLAIMS = {name: claim for name, claim in EVERY.items() if name not in VALUES_ONLY}
 ALL = pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.name)

@@ -31,6 +31,9 @@ def scenes(count: int = 96) -> Shapes:
         "densecl-shapes",
         "looc-patch-shapes",
         "looc-add-one-color-shapes",
+        "mae-shapes",
+        "can-shapes",
+        "can-patch-shapes",
     ],
 )
 def test_every_method_that_compares_views_takes_views_of_objects(recipe: str) -> None:

@@ -93,8 +93,6 @@ class Method(LightningModule, ABC):
     pixel_shift: Tensor
     last: StepOutput
     """The output of the last training step."""
-    makes_pictures: ClassVar[bool] = False
-    """Whether `pictures` gives any."""
 
     def __init__(self, encoder: Encoder, training: TrainingContext | None) -> None:
         super().__init__()
@@ -143,6 +141,11 @@ class Method(LightningModule, ABC):
         """What is trained, and how: an optimizer for each entry."""
         return [(self, self.training_context.optimizer)]
 
+    @property
+    def makes_pictures(self) -> bool:
+        """Whether `pictures` gives any."""
+        return False
+
     def pictures(self, views: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Images (N, 3, H, W), uint8 by title, that show what the method makes of normalized views.
 
@@ -173,6 +176,10 @@ class Method(LightningModule, ABC):
         scale, shift = self.pixel_scale, self.pixel_shift
         normalized = view.to(scale.dtype) * scale - shift
         return normalized.contiguous(memory_format=self.encoder.memory_format)
+
+    def to_pixels(self, images: Tensor) -> Tensor:
+        """Normalized images (N, 3, H, W) on the scale of 0 to 255, the inverse of `normalize`."""
+        return (images + self.pixel_shift) / self.pixel_scale
 
     def step_generator(self, purpose: str) -> torch.Generator:
         """A random generator for this batch and a purpose, the same on all ranks."""

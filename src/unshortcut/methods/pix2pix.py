@@ -7,7 +7,7 @@ encoder.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -82,7 +82,6 @@ class Translation(AlternatingMethod):
     see images on the scale of −1 to 1 (`signed`).
     """
 
-    makes_pictures: ClassVar[bool] = True
     signed_scale: Tensor
     signed_shift: Tensor
 
@@ -147,6 +146,10 @@ class Translation(AlternatingMethod):
             loss = loss + self.settings.gan * fooling
             metrics["gan"] = fooling.detach()
         return loss, metrics
+
+    @property
+    def makes_pictures(self) -> bool:
+        return True
 
     @torch.no_grad()
     def pictures(self, views: Mapping[str, Tensor]) -> dict[str, Tensor]:

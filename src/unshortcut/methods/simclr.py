@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from unshortcut.fields import PositiveInt
 from unshortcut.losses.info_nce import InfoNCE
@@ -50,7 +50,7 @@ class SimCLR(ContrastiveMethod):
 
     settings: SimCLRSettings
 
-    def build_head(self) -> MLPHead:
+    def build_head(self) -> nn.Module:
         dims = self.encoder.dim, self.settings.hidden, self.settings.dim
         norm = self.settings.head_batch_norm
         return MLPHead(*dims, batch_norm=norm, last_bias=norm == "hidden")

@@ -1,7 +1,7 @@
 """Encoders: a timm model without its classifier, or a combination of such models."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import timm
 import torch
@@ -13,6 +13,7 @@ from unshortcut.models.alexnet import alexnet_jigsaw  # noqa: F401 (importing re
 from unshortcut.models.branches import Branched
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.heads import HiddenLayerSettings, WithHiddenLayers
+from unshortcut.models.positions import sincos_positions
 from unshortcut.models.wide_resnet import wrn_40_2  # noqa: F401 (importing registers it)
 
 INITIAL_ONLY = frozenset({"zero_init_last", "weight_init"})
@@ -31,6 +32,8 @@ class EncoderSettings(BaseModel):
     """For small images: a 3×3 convolution of stride 1 as the stem, and no max-pooling (ResNets)."""
     color_split: bool = False
     """One network for lightness and one for color, each with half of the features (CMC)."""
+    positions: Literal["learned", "sincos"] = "learned"
+    """Positions of a ViT's patches: trained, or fixed sines and cosines as in MAE."""
     branches: int = Field(1, ge=1)
     """Number of copies of the last stage on a shared trunk; features are concatenated (LooC++)."""
     hidden_layers: HiddenLayerSettings | None = None
@@ -42,9 +45,12 @@ class EncoderSettings(BaseModel):
         return not self.color_split and self.branches == 1 and self.hidden_layers is None
 
     def trained(self) -> "EncoderSettings":
-        """The settings that an encoder with trained weights needs: without `INITIAL_ONLY`."""
+        """The settings that an encoder with trained weights needs: without `INITIAL_ONLY`.
+
+        Fixed positions are among the weights, so that they need no setting either.
+        """
         kept = {key: value for key, value in self.options.items() if key not in INITIAL_ONLY}
-        return self.model_copy(update={"options": kept})
+        return self.model_copy(update={"options": kept, "positions": "learned"})
 
 
 class Encoder(nn.Module):
@@ -145,7 +151,21 @@ def _network(settings: EncoderSettings, channels: int) -> nn.Module:
         ) from error
     if settings.small_stem:
         _shrink_stem(model, settings.name)
+    if settings.positions == "sincos":
+        _fix_positions(model, settings.name)
     return model
+
+
+def _fix_positions(model: nn.Module, name: str) -> None:
+    """Replace the learned positions of a ViT by sines and cosines, which are not trained."""
+    positions = getattr(model, "pos_embed", None)
+    grid = getattr(getattr(model, "patch_embed", None), "grid_size", None)
+    if not isinstance(positions, nn.Parameter) or positions.dim() != 3 or grid is None:
+        raise UsageError(f"encoder.positions sincos is for ViTs with positions, not for '{name}'")
+    _, tokens, width = positions.shape
+    rows, columns = grid
+    table = sincos_positions(rows, columns, width, prefix=tokens - rows * columns)
+    model.pos_embed = nn.Parameter(table, requires_grad=False)
 
 
 def _shrink_stem(model: nn.Module, name: str) -> None:

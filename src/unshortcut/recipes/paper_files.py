@@ -119,5 +119,6 @@ ORDER = (
     "texture-supplement",
     "looc",
     "object-aware-cropping",
+    "can",
 )
 """The papers in the order of their list."""

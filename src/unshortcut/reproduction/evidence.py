@@ -143,17 +143,39 @@ class Values:
         """Metrics of each seed, by variant."""
         return {label: one["metrics"] for label, one in self.record["variants"].items()}
 
+    @property
+    def minutes(self) -> Mapping[str, Sequence[float]]:
+        """Minutes of each training whose duration is known, by variant."""
+        return {
+            label: [seconds / 60 for seconds in one["seconds"] if seconds is not None]
+            for label, one in self.record["variants"].items()
+        }
+
+    @property
+    def title(self) -> str:
+        """The claim, and the data that the encoders were trained on."""
+        return f"{self.claim.name} on {self.record['data']}"
+
 
 def read_values(folder: Path, claims: Sequence[Claim] | None = None) -> list[Values]:
-    """The results of claims that are not registered, from `CLAIM.json` or `CLAIM/result.json`."""
+    """The results of claims that are not registered.
+
+    They are in `CLAIM.json` or `CLAIM/result.json`; further ones, on other data, in files whose
+    names begin with `CLAIM-`.
+    """
     found = []
     for claim in all_claims().values() if claims is None else claims:
-        paths = (folder / f"{claim.name}.json", folder / claim.name / RESULT_FILE)
-        path = next((path for path in paths if path.is_file()), None)
-        if claim.registration is None and path is not None:
+        if claim.registration is not None:
+            continue
+        name = claim.name
+        first = [folder / f"{name}.json", folder / name / RESULT_FILE]
+        for path in (
+            *(one for one in first if one.is_file()),
+            *sorted(folder.glob(f"{name}-*.json")),
+        ):
             record, (named, _) = _read(path)
-            if named != claim.name:
-                raise UsageError(f"'{path}' is a result of {named}, not of {claim.name}")
+            if named != name:
+                raise UsageError(f"'{path}' is a result of {named}, not of {name}")
             found.append(Values(claim, record))
     return found
 

@@ -134,7 +134,7 @@ def _section(one: Evidence, pictures: str) -> str:
 
 def _values_section(one: Values) -> str:
     paragraphs = [
-        f"### {one.claim.name}",
+        f"### {one.title}",
         f"{one.claim.summary[0].upper()}{one.claim.summary[1:]} ({one.claim.where}). Means in "
         "percent, and the value of each seed.",
         _table(_value_titles(one), _value_rows(one)),
@@ -145,7 +145,7 @@ def _values_section(one: Values) -> str:
 
 
 def _value_titles(one: Values) -> list[str]:
-    return ["variant", *(column.title for column in one.columns)]
+    return ["variant", *(column.title for column in one.columns), "minutes"]
 
 
 def _value_rows(one: Values) -> Iterator[list[str]]:
@@ -155,7 +155,8 @@ def _value_rows(one: Values) -> Iterator[list[str]]:
             found = [seed[column.measure] for seed in seeds]
             each = ", ".join(f"{value:.{column.digits}f}" for value in found)
             cells.append(f"{fmean(found):.{column.digits}f} ({each})")
-        yield [label, *cells]
+        minutes = one.minutes[label]
+        yield [label, *cells, f"{fmean(minutes):.0f}" if minutes else _DASH]
 
 
 def _effect_rows(one: Evidence) -> Iterator[list[str]]:

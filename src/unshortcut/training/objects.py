@@ -8,6 +8,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.progress import OnProgress
 from unshortcut.recipes.schema import Recipe
+from unshortcut.training.plan_copies import PlanCopies
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,16 @@ def with_objects(
         )
     each = recipe.data.epoch == "objects"
     return ObjectData(EachObject(found, counts) if each else found, len(found), without)
+
+
+def drawn_source(recipe: Recipe, source: ImageSource, copies: PlanCopies) -> ImageSource:
+    """Images to draw a recipe's views of, with copies and boxes as its runs have them.
+
+    Unlike in a run, there is one item per image, and boxes are not counted.
+    """
+    attached = copies.attach(with_proposals(recipe, source))
+    objects = recipe.views.objects
+    return attached if objects is None else WithObjects(attached, objects.smallest)
 
 
 def few_objects(data: ObjectData) -> str | None:

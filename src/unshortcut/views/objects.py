@@ -29,8 +29,9 @@ Regions = Mapping[Role, Region]
 class ObjectViews:
     """What the views `query` and `key` show of an object (`views.objects` of a recipe).
 
-    All keys of a method with several are made as `key` is. An image without objects falls back to
-    views of the whole image.
+    All keys of a method with several are made as `key` is; of a method with a query alone, such as
+    MAE, `key` and `swap` say nothing. An image without objects falls back to views of the whole
+    image.
     """
 
     query: Literal["object", "dilated", "scene"] = "object"

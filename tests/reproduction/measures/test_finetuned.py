@@ -20,6 +20,7 @@ from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.measures import finetuned
 from unshortcut.reproduction.measures.finetuned import (
     FinetunedDrawingsMeasure,
+    FinetunedLabelsMeasure,
     FinetunedTransfersMeasure,
     drawn_finetunings,
 )
@@ -185,3 +186,20 @@ def test_photographs_are_fine_tuned_for_breeds(run: Path, short: list[Finetuning
     assert train.classes is not None and len(train.classes) == 37
     few.__dict__["transfers"] = {"pets": (train, Subset(test, np.arange(0, len(test), 20)))}
     assert 0 <= measure.compute(run, few)["finetuned_pets"] <= 100
+
+
+def test_few_labels_are_new_drawings_or_a_tenth_of_other_data(
+    run: Path, short: list[FinetuningRun]
+) -> None:
+    measure = FinetunedLabelsMeasure()
+    (drawn,) = measure._finetunings(DRAWN)
+    assert [len(train) for train in drawn.trains] == [80, 80]
+    fingerprints = {train.fingerprint() for train in drawn.trains}
+    assert len(fingerprints) == 2 and DRAWN.train.fingerprint() not in fingerprints
+    others = Evaluation(BRIGHTNESS, {"test": OTHER_BRIGHTNESS}, console=QUIET)
+    (photographs,) = measure._finetunings(others)
+    assert photographs.trains == (BRIGHTNESS, BRIGHTNESS)
+    assert photographs.dependencies()["protocol"]["data"]["fraction"] == 0.1
+    metrics = measure.compute(run, others)
+    assert set(metrics) == {"finetuned"} and 0 <= metrics["finetuned"] <= 100
+    assert len(short) == 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unshortcut.reproduction.measure import Measure
 
 if TYPE_CHECKING:
+    from unshortcut.data.shapes import Shapes
     from unshortcut.data.source import ImageSource
     from unshortcut.reproduction.evaluation import Evaluation
 
@@ -17,6 +18,10 @@ MoCo-v2 without changes, on drawings of another seed, the accuracy was 71 % with
 and 95 % with five, which leaves little to gain."""
 SCENES = 400
 """Labeled scenes to fine-tune on."""
+LABELED = 80
+"""Labeled drawings of the kind that an encoder was trained on, ten of each class."""
+FRACTION = 0.1
+"""Share of the labels of other data."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class Finetuning:
     trains: "tuple[ImageSource, ...]"
     """The labeled images for seed 0, 1, … of the fine-tuning."""
     test: "ImageSource"
+    sets: tuple[str, ...] = ()
+    """Changes to the protocol."""
 
     def dependencies(self) -> dict[str, Any]:
         """Everything besides the encoder that the metric depends on, as plain values.
@@ -37,7 +44,7 @@ class Finetuning:
         from unshortcut.reproduction.identity import stated_settings
         from unshortcut.transfer.protocol import load_protocol
 
-        protocol = load_protocol(self.protocol)
+        protocol = load_protocol(self.protocol, self.sets)
         for source in (*self.trains, self.test):
             protocol.task.classes(source)
         return {
@@ -112,6 +119,47 @@ class FinetunedTransfersMeasure(Measure):
         ]
 
 
+@dataclass(frozen=True)
+class FinetunedLabelsMeasure(Measure):
+    """The encoder is fine-tuned for the classes of its own data, of which few images are labeled.
+
+    Metric, in percent: `finetuned`, the accuracy on `test`, the mean of several fine-tunings. Of
+    `shapes`, ten drawings of each class that the encoder has not seen are labeled; of other data, a
+    tenth of the training images.
+    """
+
+    name: ClassVar[str] = "finetuned_labels"
+
+    seeds: int = 2
+
+    def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
+        return _dependencies(self._finetunings(evaluation))
+
+    def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
+        return finetuned(run, self._finetunings(evaluation), evaluation)
+
+    def _finetunings(self, evaluation: "Evaluation") -> list[Finetuning]:
+        from unshortcut.data.shapes import Shapes
+
+        source, test = evaluation.train, evaluation.test
+        if isinstance(source, Shapes):
+            trains = _drawn(source, "train", LABELED, self.seeds)
+            return [Finetuning("finetuned", "classify-shapes", trains, test)]
+        few = (f"data.fraction={FRACTION}", "data.validation=0")
+        return [Finetuning("finetuned", "classify", (source,) * self.seeds, test, few)]
+
+
+def _drawn(source: "Shapes", split: str, count: int, seeds: int) -> "tuple[Shapes, ...]":
+    """Drawings like those of a source, but of other seeds, one source for each fine-tuning."""
+    from unshortcut.data.shapes import Shapes
+
+    size, palette, seed = source.size, source.palette, source.seed
+    return tuple(
+        Shapes(split, size=size, count=count, seed=seed + 1 + one, palette=palette)
+        for one in range(seeds)
+    )
+
+
 def drawn_finetunings(evaluation: "Evaluation", seeds: int) -> list[Finetuning]:
     """Sketches and scenes; none for data that are not drawn.
 
@@ -123,21 +171,24 @@ def drawn_finetunings(evaluation: "Evaluation", seeds: int) -> list[Finetuning]:
     if not isinstance(pretrained_on, Shapes):
         return []
     size, palette, seed = pretrained_on.size, pretrained_on.palette, pretrained_on.seed
-
-    def labeled(split: str, count: int) -> tuple[Shapes, ...]:
-        return tuple(
-            Shapes(split, size=size, count=count, seed=seed + 1 + one, palette=palette)
-            for one in range(seeds)
-        )
-
     count = len(evaluation.test)
     sketches, scenes = (
         Shapes(split, size=size, count=count, seed=seed, palette=palette)
         for split in ("sketch", "scene-test")
     )
     return [
-        Finetuning("finetuned_sketch", "classify-shapes", labeled("sketch", SKETCHES), sketches),
-        Finetuning("finetuned_scenes", "multilabel-shapes", labeled("scene-train", SCENES), scenes),
+        Finetuning(
+            "finetuned_sketch",
+            "classify-shapes",
+            _drawn(pretrained_on, "sketch", SKETCHES, seeds),
+            sketches,
+        ),
+        Finetuning(
+            "finetuned_scenes",
+            "multilabel-shapes",
+            _drawn(pretrained_on, "scene-train", SCENES, seeds),
+            scenes,
+        ),
     ]
 
 
@@ -170,7 +221,7 @@ def finetuned(
                 folder / f"{one.metric}-{seed}",
                 protocol=one.protocol,
                 tests={"test": one.test},
-                sets=[f"seed={seed}"],
+                sets=[*one.sets, f"seed={seed}", f"data.fraction_seed={seed}"],
                 console=evaluation.console,
                 command="repeat the same command",
             )

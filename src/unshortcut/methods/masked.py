@@ -1,0 +1,137 @@
+"""The base of methods that hide patches: networks, draws, and pictures of what is predicted."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from unshortcut.imaging.patches import PatchGrid, mean_and_scale, put, take
+from unshortcut.methods.corruption import Corruption, Corruptor
+from unshortcut.methods.method import Method
+from unshortcut.models.masked_decoder import DecoderSettings, MaskedDecoder, Predicted
+from unshortcut.models.masked_network import MaskedNetwork, MaskedOutput
+from unshortcut.models.masked_vit import check_norm, patch_grid, vit_of
+from unshortcut.models.masking import count_visible
+
+_GRAY = 127.5
+"""The level of hidden patches in pictures, and of no noise."""
+_NOISE_RANGE = 3.0
+"""Pictures of noise are black and white at this many of its largest standard deviations."""
+
+
+class MaskedMethod(Method):
+    """A method whose encoder sees some of the patches, with or without noise.
+
+    It has no `__init__`, so that it combines with another base: call `build_masked` after that of
+    the other.
+    """
+
+    corruptor: Corruptor
+    decoder: MaskedDecoder | None
+    standardizes: bool
+    """Whether predicted patches have mean 0 and variance 1."""
+
+    def build_masked(
+        self,
+        mask_ratio: float,
+        decoder: DecoderSettings,
+        *,
+        standardize: bool,
+        predict_pixels: bool = True,
+        noise_max: float | None = None,
+    ) -> None:
+        """Check the encoder and the size of its images, and build the decoder.
+
+        There is none if neither pixels nor noise, of up to `noise_max`, are to be predicted.
+        """
+        grid = patch_grid(self.encoder, self.training_context.size)
+        self.corruptor = Corruptor(grid, count_visible(grid.count, mask_ratio), noise_max)
+        self.standardizes = standardize
+        self.decoder = None
+        if predict_pixels or noise_max is not None:
+            check_norm(self.encoder)
+            self.decoder = MaskedDecoder(
+                decoder,
+                self.encoder.dim,
+                grid,
+                prefix=vit_of(self.encoder).num_prefix_tokens,
+                predict_visible=noise_max is not None,
+                predict_hidden=predict_pixels,
+                noise_max=noise_max,
+            )
+
+    @property
+    def grid(self) -> PatchGrid:
+        """How images are cut into patches."""
+        return self.corruptor.grid
+
+    # `cached_property` does not register it as a module, so every weight has one name.
+    @cached_property
+    def network(self) -> MaskedNetwork:
+        """Encoder and decoder, which share their parameters with this method."""
+        return MaskedNetwork(self.encoder, self.decoder)
+
+    @property
+    def joint_networks(self) -> tuple[nn.Module, ...]:
+        return (self.network,)
+
+    def draw(self, images: Tensor, view: str) -> Corruption:
+        """The corruption of a view (N, 3, H, W) in this step."""
+        seed, step = self.training_context.seed, int(self.batches_seen)
+        return self.corruptor.draw(images, seed, step, view)
+
+    @property
+    def makes_pictures(self) -> bool:
+        return self.decoder is not None
+
+    @torch.no_grad()
+    def pictures(self, views: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The first view, what the encoder sees of it, and what is predicted.
+
+        Masks and noise are the same in every epoch. Where patches are predicted with mean 0 and
+        variance 1, they are shown with those of the image, as in MAE's figures.
+        """
+        images = views["query"]
+        corruption = self.corruptor.draw(images, self.training_context.seed, "pictures")
+        was_training = self.training
+        self.eval()
+        output: MaskedOutput = self.network(
+            corruption.noisy(images), corruption.mask, corruption.noise_std
+        )
+        self.train(was_training)
+        return self._drawn(images, corruption, output.predicted)
+
+    def _drawn(
+        self, images: Tensor, corruption: Corruption, predicted: Predicted
+    ) -> dict[str, Tensor]:
+        grid, noise_max, mask = self.grid, self.corruptor.noise_max, corruption.mask
+        patches = grid.cut(images)  # (N, L, P)
+        hidden = mask.is_hidden()[:, :, None]  # (N, L, 1)
+        gray = torch.full_like(patches, _GRAY)
+
+        def on_gray(pixels: Tensor) -> Tensor:
+            """Pixels (N, 3, H, W) as uint8, with hidden patches in gray."""
+            return _uint8(grid.join(torch.where(hidden, gray, grid.cut(pixels))))
+
+        shown = {
+            "input": _uint8(self.to_pixels(images)),
+            "seen": on_gray(self.to_pixels(corruption.noisy(images))),
+        }
+        if predicted.hidden is not None:
+            values = predicted.hidden
+            if self.standardizes:
+                mean, scale = mean_and_scale(take(patches, mask.hidden))
+                values = values * scale + mean
+            completed = grid.join(put(patches, mask.hidden, values))
+            shown["reconstruction"] = _uint8(self.to_pixels(completed))
+        if predicted.visible is not None and corruption.noise is not None and noise_max is not None:
+            strength = _GRAY / (_NOISE_RANGE * noise_max)
+            shown["noise"] = on_gray(_GRAY + strength * corruption.noise)
+            found = grid.join(put(torch.zeros_like(patches), mask.visible, predicted.visible))
+            shown["predicted noise"] = on_gray(_GRAY + strength * found)
+        return shown
+
+
+def _uint8(pixels: Tensor) -> Tensor:
+    return pixels.round().clamp(0, 255).to(torch.uint8)

@@ -1,0 +1,101 @@
+"""A timm ViT that sees only some of its patches."""
+
+import torch
+from timm.layers import PatchEmbed
+from timm.models import VisionTransformer, checkpoint_seq
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from unshortcut.errors import UsageError
+from unshortcut.imaging.patches import PatchGrid, take
+from unshortcut.models.encoder import Encoder
+from unshortcut.models.masking import PatchMask
+
+
+def vit_of(encoder: Encoder) -> VisionTransformer:
+    """The ViT of an encoder; `UsageError` if it is something else."""
+    model = encoder.model
+    if (
+        not isinstance(model, VisionTransformer)
+        or not isinstance(model.patch_embed, PatchEmbed)
+        or getattr(model, "pos_embed", None) is None
+    ):
+        raise UsageError(
+            f"encoder '{encoder.settings.name}' cannot leave out patches: masked methods need a "
+            "plain ViT of timm with absolute positions, such as vit_base_patch16_224"
+        )
+    return model
+
+
+def patch_grid(encoder: Encoder, size: int | None = None) -> PatchGrid:
+    """How a ViT cuts its images; `UsageError` unless views of `size` pixels are such images."""
+    embed = vit_of(encoder).patch_embed
+    (height, width), (side, other_side) = embed.img_size, embed.patch_size
+    if side != other_side:
+        raise UsageError(
+            f"encoder.options.patch_size: patches must be square, not {side} × {other_side}"
+        )
+    if size is not None and (height, width) != (size, size):
+        raise UsageError(
+            f"views.size {size} is not the image size of the encoder: set "
+            f"encoder.options.img_size={size}, it is {height} now"
+        )
+    if height % side or width % side:
+        raise UsageError(
+            f"patches of {side} pixels do not divide images of {height} × {width}: choose another "
+            "encoder.options.patch_size or views.size"
+        )
+    return PatchGrid(side, height // side, width // side)
+
+
+def visible_tokens(encoder: Encoder, images: Tensor, mask: PatchMask) -> Tensor:
+    """Tokens (N, prefix + V, C) of the visible patches after the last norm.
+
+    images: (N, 3, H, W). The class token and registers come first, as in timm. This is
+    `forward_features` of timm on fewer patches; with none hidden, the result is the same.
+    """
+    vit = vit_of(encoder)
+    tokens = vit.norm_pre(vit.pos_drop(_embedded(vit, images, mask.visible)))
+    if vit.grad_checkpointing:
+        tokens = checkpoint_seq(vit.blocks, tokens)
+    else:
+        tokens = vit.blocks(tokens)
+    normed: Tensor = vit.norm(tokens)
+    return normed
+
+
+def _embedded(vit: VisionTransformer, images: Tensor, visible: Tensor) -> Tensor:
+    """Prefix tokens and visible patches with their positions, (N, prefix + V, C).
+
+    timm embeds all patches by a convolution; a linear layer on the visible ones is the same.
+    """
+    embed, count = vit.patch_embed, len(images)
+    rows, columns = embed.grid_size
+    patches = take(PatchGrid(embed.patch_size[0], rows, columns).cut(images), visible)
+    kernel = embed.proj.weight.permute(0, 2, 3, 1).flatten(1)  # (C, P), no copy if channels last
+    tokens = embed.norm(F.linear(patches, kernel, embed.proj.bias))
+    with_positions = 0 if vit.no_embed_class else vit.num_prefix_tokens
+    positions = vit.pos_embed.expand(count, -1, -1)
+    tokens = tokens + take(positions[:, with_positions:], visible)
+    first = [token for token in (vit.cls_token, vit.reg_token) if token is not None]
+    if not first:
+        return tokens
+    prefix = torch.cat(first, dim=1).expand(count, -1, -1)
+    if with_positions:
+        prefix = prefix + positions[:, :with_positions]
+    return torch.cat([prefix.to(tokens.dtype), tokens], dim=1)
+
+
+def pooled(encoder: Encoder, tokens: Tensor) -> Tensor:
+    """Features (N, dim) of tokens (N, prefix + V, C), pooled as the encoder pools whole images."""
+    features: Tensor = vit_of(encoder).forward_head(tokens)
+    return features
+
+
+def check_norm(encoder: Encoder) -> None:
+    """Raise `UsageError` for a ViT whose last norm comes after pooling, so tokens lack it."""
+    if isinstance(vit_of(encoder).norm, nn.Identity):
+        raise UsageError(
+            "encoder.options: a decoder reads the tokens after the last norm, which this encoder "
+            "has after pooling; add fc_norm: false"
+        )

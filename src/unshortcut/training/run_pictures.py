@@ -1,0 +1,69 @@
+"""Pictures of what the method of a run predicts, while it trains or afterwards."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from PIL import Image as PillowImage
+
+from unshortcut.data.naming import Data
+from unshortcut.data.open import open_data
+from unshortcut.errors import UsageError
+from unshortcut.recipes.load import AnyRecipe, load_recipe
+from unshortcut.training.checkpoint import load_checkpoint
+from unshortcut.training.contact_sheet import check_out, saved
+from unshortcut.training.folder import RunFolder
+from unshortcut.training.objects import drawn_source
+from unshortcut.training.plan_copies import plan_copies
+from unshortcut.training.pretraining import build_method
+from unshortcut.training.samples import picture_sheet, sample_views
+
+
+def show_run(
+    run: str | Path,
+    data: Data | None = None,
+    out: str | Path | None = None,
+    *,
+    recipe: AnyRecipe | None = None,
+    sets: Iterable[str] = (),
+    num_images: int = 6,
+) -> PillowImage.Image:
+    """Draw what the method of a run makes of images, such as the reconstructions of MAE and CAN.
+
+    The weights are those of the last checkpoint, so that a run can be watched.
+
+    Args:
+        run: a run folder of `pretrain`, finished or not.
+        data: images to draw; by default the data that the recipe names.
+        out: the image file to write, if any.
+        recipe: views and settings to draw with; by default those of the run.
+        sets: changes to the recipe, e.g. `method.mask_ratio=0.9`.
+    """
+    check_out(out)
+    folder = RunFolder(Path(run)).last_phase
+    if not folder.recipe.is_file():
+        raise UsageError(f"'{run}' is not a run folder of `unshortcut pretrain`")
+    if not folder.checkpoint.is_file():
+        raise UsageError(f"'{run}' has no checkpoint yet; try again after its first epoch")
+    settings = load_recipe(folder.recipe if recipe is None else recipe, sets)
+    named = settings.data.name if data is None else data
+    if named is None:
+        raise UsageError("the recipe of the run names no data; say which with --data")
+    plan = settings.view_plan()
+    source = drawn_source(settings, open_data(named), plan_copies(plan))
+    method = build_method(settings, source=source)
+    if not method.makes_pictures:
+        raise UsageError(
+            f"method '{settings.method.name}' predicts nothing that can be drawn; "
+            "`unshortcut show RECIPE --data DATA` draws its views"
+        )
+    try:
+        method.load_state_dict(load_checkpoint(folder.checkpoint)["state_dict"])
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(
+            f"the recipe does not fit the weights of '{run}': {reason[:200]}"
+        ) from None
+    views = sample_views(source, plan, settings.seed, num_images)
+    if not views:
+        raise UsageError(f"none of the images of '{named}' that were tried can be read")
+    return saved(picture_sheet(method, views), out)

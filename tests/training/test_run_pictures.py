@@ -1,0 +1,63 @@
+"""Pictures of what a run predicts: from its last checkpoint, and what cannot be drawn."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.test_cli import call
+from tests.methods.small_runs import small_run
+from tests.methods.test_mae import SMALL
+from unshortcut.data.shapes import Shapes
+from unshortcut.errors import UsageError
+from unshortcut.training.run_pictures import show_run
+
+DATA = Shapes("val", size=32, count=5)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_run("can-shapes", tmp_path_factory.mktemp("runs") / "can", SMALL).folder
+
+
+def test_a_run_is_drawn_with_its_own_views_and_weights(run: Path, tmp_path: Path) -> None:
+    page = show_run(run, DATA, tmp_path / "sheet.png", num_images=3)
+    assert (tmp_path / "sheet.png").is_file()
+    # five columns and three rows of 128 pixels
+    assert 5 * 128 < page.width < 6 * 128 and 3 * 128 < page.height < 4 * 128
+    assert np.array_equal(np.asarray(page), np.asarray(show_run(run, DATA, num_images=3)))
+    masked = show_run(run, DATA, num_images=3, sets=["method.mask_ratio=0.8"])
+    assert not np.array_equal(np.asarray(page), np.asarray(masked))
+
+
+@pytest.mark.parametrize("recipe", ["mae-shapes", "can-shapes"])
+def test_a_run_with_views_of_objects_is_drawn_with_them(recipe: str, tmp_path: Path) -> None:
+    scenes = Shapes("scene", size=48, count=32)
+    sets = [*SMALL, "views.objects={window: 8}"]
+    run = small_run(recipe, tmp_path / "run", sets, source=scenes).folder
+    objects = show_run(run, scenes, num_images=2)
+    whole = show_run(run, scenes, num_images=2, sets=["views.objects=null"])
+    assert not np.array_equal(np.asarray(objects), np.asarray(whole))
+    with pytest.raises(UsageError, match="these data do not have"):
+        show_run(run, DATA)
+
+
+def test_the_command_takes_a_recipe_or_that_of_the_run(run: Path, tmp_path: Path) -> None:
+    call("show", "--run", str(run), "--data", "shapes@val", "--out", str(tmp_path / "one.png"))
+    call("show", str(run / "recipe.yaml"), "--run", str(run), "--out", str(tmp_path / "two.png"))
+    assert (tmp_path / "one.png").is_file() and (tmp_path / "two.png").is_file()
+
+
+def test_what_cannot_be_drawn_is_one_sentence(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a run folder"):
+        show_run(tmp_path, DATA)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    (begun / "recipe.yaml").write_text((run / "recipe.yaml").read_text())
+    with pytest.raises(UsageError, match="has no checkpoint yet"):
+        show_run(begun, DATA)
+    with pytest.raises(UsageError, match="does not fit the weights"):
+        show_run(run, DATA, sets=["method.decoder.depth=2"])
+    moco = small_run("moco-v2-shapes", tmp_path / "moco", ["method.negatives.queue.size=32"])
+    with pytest.raises(UsageError, match="method 'moco' predicts nothing that can be drawn"):
+        show_run(moco.folder, DATA)
