@@ -1,7 +1,8 @@
 """MoCo-v2 views per second from JPEG files on one core, compared with lightly's `MoCoV2Transform`.
 
 Both decode each photograph and create a pair of normalized float32 views of 224 px. Also how many
-cores make the tiles of 256 jigsaw puzzles a second, from photographs that are decoded.
+cores make the tiles of 256 jigsaw puzzles a second, from photographs that are decoded, and how much
+longer views of objects take than views of whole images.
 """
 
 import io
@@ -10,6 +11,7 @@ from itertools import count
 from statistics import median
 
 import cv2
+import numpy as np
 import PIL.Image
 import torch
 from lightly.transforms import MoCoV2Transform
@@ -20,6 +22,7 @@ from unshortcut.augmentations.augmentation import Pipeline
 from unshortcut.augmentations.center_crop import CenterCrop
 from unshortcut.augmentations.resize import Resize
 from unshortcut.data.decode import EncodedImage
+from unshortcut.data.objects import ImageWithObjects
 from unshortcut.data.source import ArrayImage
 from unshortcut.methods.method import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.recipes.load import load_recipe
@@ -54,10 +57,35 @@ def main() -> None:
             "views_per_second_lightly": views / median(paired.peer),
             "views_vs_lightly": paired.ratio,
             "jigsaw_tiles_cores": median(jigsaw_seconds(photos)),
+            "object_views_overhead": object_views_overhead(photos),
         },
         ["lightly", "torch", "torchvision", "numba", "opencv-python-headless"],
         target,
     )
+
+
+def object_views_overhead(photos: list[bytes]) -> float:
+    """Time of two views of objects of 224 px, relative to that of two views of whole images.
+
+    Each photograph has ten boxes, as many as are proposed for it.
+    """
+    plain = load_recipe("moco-v2-imagenet").view_plan()
+    objects = load_recipe("moco-v2-imagenet", ["views.objects={}"]).view_plan()
+    calls = count()
+    boxes = []
+    for number, photo in enumerate(photos):
+        image, rng = EncodedImage(photo), np.random.default_rng(number)
+        x, y = np.sort(rng.random((2, 10, 2)), axis=2) * [[[image.width]], [[image.height]]]
+        boxes.append(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1).astype(np.float32))
+
+    def of_objects(item: int) -> object:
+        image = ImageWithObjects(EncodedImage(photos[item]), boxes[item])
+        return objects(image, seed=0, epoch=next(calls), index=item)
+
+    def of_images(item: int) -> object:
+        return plain(EncodedImage(photos[item]), seed=0, epoch=next(calls), index=item)
+
+    return 1 / alternate(of_objects, of_images, len(photos), ROUNDS).ratio
 
 
 def jigsaw_seconds(photos: list[bytes]) -> list[float]:

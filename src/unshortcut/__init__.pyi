@@ -2,6 +2,7 @@ from ._version import __version__ as __version__
 from .auditor import audit as audit
 from .build.api import filter_data as filter_data
 from .build.api import texturize as texturize
+from .build.proposing import propose as propose
 from .data.open import open_data as open_data
 from .demonstration import demo as demo
 from .listings import list_augmentations as list_augmentations

@@ -14,7 +14,9 @@ from unshortcut.files import write_json
 RESULT_FILE = "result.json"
 _ABSOLUTE = re.compile(r"(?:(?<![\w.~:/-])|(?<=:)(?!//))~?/[^\s'\",;:]+")
 """Absolute paths in a message, also after a prefix (`cub:/data`), but not in a URL (`://`)."""
-_PACKAGES = ("torch", "torchvision", "timm", "lightning", "numpy", "opencv-python-headless")
+_PACKAGES = ("torch", "torchvision", "timm", "lightning", "numpy")
+_OPENCV = ("opencv-contrib-python-headless", "opencv-python-headless")
+"""Builds of OpenCV; the first has selective search, and everything that the other has."""
 
 
 def write_result(
@@ -102,7 +104,7 @@ def commit() -> str | None:
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that results depend on."""
     found = {"python": platform.python_version(), "unshortcut": package_version()}
-    for package in _PACKAGES:
+    for package in (*_PACKAGES, *_OPENCV):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -31,6 +31,7 @@ from unshortcut.recipes.reading import read_recipe
 from unshortcut.recipes.schema import Recipe
 from unshortcut.training.resume import HARMLESS
 from unshortcut.translation.generator import GeneratorSettings
+from unshortcut.views.objects import ObjectViews
 
 RECIPES = ROOT / "docs" / "recipes.md"
 DATA = ROOT / "docs" / "data.md"
@@ -155,3 +156,8 @@ def test_every_measurement_is_in_the_documentation_with_its_metrics() -> None:
     }
     rows = tables(ROOT / "docs" / "audit.md")["Measurements"]
     assert {name: rest for name, *rest in rows} == known
+
+
+def test_every_setting_of_views_of_objects_is_documented_with_its_default() -> None:
+    defaults = TypeAdapter(ObjectViews).dump_python(ObjectViews(), mode="json")
+    assert documented("Object-aware crops", ROOT / "docs" / "scenes.md") == defaults

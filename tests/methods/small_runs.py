@@ -42,9 +42,11 @@ def small_run(
     return pretrain(recipe, source, out, sets=[*SMALL, *sets], resume=resume)
 
 
-def assert_resumes_exactly(recipe: str, folder: Path, sets: Sequence[str] = ()) -> None:
+def assert_resumes_exactly(
+    recipe: str, folder: Path, sets: Sequence[str] = (), source: ImageSource | None = None
+) -> None:
     """A run that is stopped in its first epoch and resumed ends as one that is not, to the bit."""
-    small_run(recipe, folder / "whole", sets)
+    small_run(recipe, folder / "whole", sets, source=source)
     start = Method.on_train_batch_start
 
     def stop_at_the_second(method: Method, batch: Any, batch_idx: int) -> None:
@@ -56,8 +58,8 @@ def assert_resumes_exactly(recipe: str, folder: Path, sets: Sequence[str] = ()) 
         patch.object(Method, "on_train_batch_start", stop_at_the_second),
         pytest.raises(InterruptedRunError, match="after step 2"),
     ):
-        small_run(recipe, folder / "stopped", sets)
-    small_run(recipe, folder / "stopped", sets, resume=True)
+        small_run(recipe, folder / "stopped", sets, source=source)
+    small_run(recipe, folder / "stopped", sets, source=source, resume=True)
     whole, resumed = (
         load_checkpoint(RunFolder(folder / name).checkpoint)["state_dict"]
         for name in ("whole", "stopped")

@@ -16,6 +16,7 @@ from unshortcut.losses.debiased import Debiased
 from unshortcut.losses.hard import Hard
 from unshortcut.losses.ifm import IFM
 from unshortcut.methods.byol import BYOLSettings
+from unshortcut.methods.hcl import HCLSettings
 from unshortcut.methods.insdis import InsDisSettings
 from unshortcut.methods.looc import LooCSettings
 from unshortcut.methods.moco import MoCoSettings
@@ -124,6 +125,9 @@ CASES = {
             PatchSettings(alpha=1.5, count=2),
             TextureSettings(placement="outside"),
         ),
+    ),
+    "hcl": HCLSettings(
+        hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),), hyperbolic_queue=11
     ),
     "infomin": PlainInfoMin(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),)),
     "looc": LooCSettings(

@@ -30,6 +30,18 @@ def test_a_run_is_drawn_with_its_own_views_and_weights(run: Path, tmp_path: Path
     assert not np.array_equal(np.asarray(page), np.asarray(masked))
 
 
+@pytest.mark.parametrize("recipe", ["mae-shapes", "can-shapes"])
+def test_a_run_with_views_of_objects_is_drawn_with_them(recipe: str, tmp_path: Path) -> None:
+    scenes = Shapes("scene", size=48, count=32)
+    sets = [*SMALL, "views.objects={window: 8}"]
+    run = small_run(recipe, tmp_path / "run", sets, source=scenes).folder
+    objects = show_run(run, scenes, num_images=2)
+    whole = show_run(run, scenes, num_images=2, sets=["views.objects=null"])
+    assert not np.array_equal(np.asarray(objects), np.asarray(whole))
+    with pytest.raises(UsageError, match="these data do not have"):
+        show_run(run, DATA)
+
+
 def test_the_command_takes_a_recipe_or_that_of_the_run(run: Path, tmp_path: Path) -> None:
     call("show", "--run", str(run), "--data", "shapes@val", "--out", str(tmp_path / "one.png"))
     call("show", str(run / "recipe.yaml"), "--run", str(run), "--out", str(tmp_path / "two.png"))

@@ -9,4 +9,7 @@ from .operations.gaussian import GaussianOperation as GaussianOperation
 from .operations.robust import RobustOperation as RobustOperation
 from .operations.stylized import StylizedOperation as StylizedOperation
 from .operations.texture import TextureOperation as TextureOperation
+from .proposer import Proposer as Proposer
+from .proposer import make_proposer as make_proposer
+from .proposing import propose as propose
 from .run import BuildResult as BuildResult

@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeVar
 import cv2
 import torch
 
-from unshortcut.build.copy_settings import CopySettings
 from unshortcut.build.destination import Writer
 from unshortcut.data.failures import Failure
 from unshortcut.data.source import BadImageError
@@ -66,8 +65,10 @@ class Job(ABC):
     A unit is what is written in one piece: an image or a shard.
     """
 
-    def __init__(self, settings: CopySettings, writer: Writer) -> None:
-        self.settings = settings
+    copies: int = 1
+    """Files that are written for each image, for an estimate of the space that they need."""
+
+    def __init__(self, writer: Writer) -> None:
         self.writer = writer
 
     @abstractmethod
@@ -93,6 +94,10 @@ class Job(ABC):
     @abstractmethod
     def run(self, unit: int) -> Iterator[Outcome]:
         """Make a unit; yields progress for each image, then the outcome of the whole unit."""
+
+    def finish(self) -> None:
+        """Called once when all units are made, before the manifest says so."""
+        return
 
 
 def is_outdated(copy: int, source: int) -> bool:

@@ -86,7 +86,7 @@ def build_dataset(
 
     Nothing is written before the whole request has been checked.
     """
-    run_units = _engine(engine, workers, address)
+    run_units = choose_engine(engine, workers, address)
     # Workers on a cluster have other working directories.
     folder = Path(destination).expanduser().absolute()
     inputs = open_inputs(source)
@@ -100,6 +100,19 @@ def build_dataset(
         job = TreeJob(inputs, settings, writer)
     job.check()
     settings.warm_up()
+    return execute(job, command, inputs.name, settings.parameters(), run_units, console)
+
+
+def execute(
+    job: Job,
+    command: str,
+    source: str,
+    parameters: dict[str, Any],
+    run_units: RunUnits,
+    console: Console | None,
+) -> BuildResult:
+    """Make what a checked job has not made yet, alone in its folder, until a signal stops it."""
+    folder = job.writer.destination
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -109,7 +122,7 @@ def build_dataset(
         with sole_writer(folder), stop_on_signals():
             # Check again: another run may have been writing there until now.
             check_destination(folder, ())
-            manifest = Manifest(folder, command, inputs.name, settings.parameters())
+            manifest = Manifest(folder, command, source, parameters)
             manifest.check(warn=False)
             return _run(job, manifest, run_units, console, command)
     except StopSignal as stop:
@@ -118,7 +131,7 @@ def build_dataset(
         ) from None
 
 
-def _engine(engine: Engine, workers: int | None, address: str | None) -> RunUnits:
+def choose_engine(engine: Engine, workers: int | None, address: str | None) -> RunUnits:
     if workers is not None and workers < 1:
         raise UsageError(f"workers must be at least 1, not {workers}")
     if engine == "ray":
@@ -145,14 +158,15 @@ def _run(
     job.writer.start()
     try:
         now = _collect(run_units(job, pending), job, earlier, console, label)
+        made, failures = earlier.made + now.made, sorted(earlier.failures + now.failures)
+        if made == 0 and not failures:
+            raise RunError(f"there are no images in {manifest.identity['source']}")
+        if made == 0:
+            path, reason = failures[0]
+            raise RunError(f"none of the {len(failures)} images could be read; {path}: {reason}")
+        job.finish()
     finally:
         job.writer.clean_up()
-    made, failures = earlier.made + now.made, sorted(earlier.failures + now.failures)
-    if made == 0 and not failures:
-        raise RunError(f"there are no images in {manifest.identity['source']}")
-    if made == 0:
-        path, reason = failures[0]
-        raise RunError(f"none of the {len(failures)} images could be read; {path}: {reason}")
     manifest.finish(made, failures)
     return BuildResult(folder, now.made, earlier.made, tuple(failures), time.monotonic() - start)
 
@@ -218,7 +232,7 @@ def _warn_if_space_is_low(job: Job, pending: IndexArray) -> None:
     sizes = [size for size in map(job.size, some) if size is not None]
     if not sizes:
         return
-    needed = statistics.fmean(sizes) * len(pending) * (2 if job.settings.keep_originals else 1)
+    needed = statistics.fmean(sizes) * len(pending) * job.copies
     free = shutil.disk_usage(job.writer.destination).free
     if needed > free:
         warnings.warn(

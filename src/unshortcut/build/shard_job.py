@@ -42,7 +42,9 @@ class ShardJob(Job):
     """
 
     def __init__(self, shards: Shards, settings: CopySettings, writer: Writer) -> None:
-        super().__init__(settings, writer)
+        super().__init__(writer)
+        self.settings = settings
+        self.copies = 2 if settings.keep_originals else 1
         self.shards = shards
 
     def __len__(self) -> int:

@@ -22,7 +22,9 @@ class TreeJob(Job):
     """Copies a tree of images; a unit is an image."""
 
     def __init__(self, tree: Tree, settings: CopySettings, writer: Writer) -> None:
-        super().__init__(settings, writer)
+        super().__init__(writer)
+        self.settings = settings
+        self.copies = 2 if settings.keep_originals else 1
         self.tree = tree
 
     def __len__(self) -> int:

@@ -92,34 +92,35 @@ class BoxReader:
         size: Size | None = None,
         *,
         ignored: bool = False,
-    ) -> None:
+    ) -> bool:
         """Add a box x0, y0, x1, y1 of a class to an image, whose size is None if it is not known.
 
-        Relative boxes need no size.
+        Relative boxes need no size. Returns whether the box can be used.
         """
         label = self._numbers.get(name)
         if label is None:
             self.leave_out(identity, f"a box of the unknown class '{name}'")
-            return
+            return False
         try:
             x0, y0, x1, y1 = (float(value) for value in box)
         except (ValueError, TypeError):
             x0 = y0 = x1 = y1 = math.nan
         if not math.isfinite(x0 + y0 + x1 + y1):
             self._refuse(identity, name, box, "is not four numbers")
-            return
+            return False
         if x1 <= x0 or y1 <= y0:
             self._refuse(identity, name, box, "has no area")
-            return
+            return False
         height, width = (1, 1) if self.relative else size or (math.inf, math.inf)
         x0, y0, x1, y1 = max(x0, 0.0), max(y0, 0.0), min(x1, width), min(y1, height)
         if x1 <= x0 or y1 <= y0:
             self._refuse(identity, name, box, "is outside the image")
-            return
+            return False
         self._images.append(image)
         self._labels.append(label)
         self._boxes.extend((x0, y0, x1, y1))
         self._ignored.append(ignored)
+        return True
 
     def leave_out(self, identity: str, reason: str) -> None:
         """List an annotation that cannot be used."""
@@ -130,11 +131,12 @@ class BoxReader:
         """What cannot be used, each thing once, in the order in which it was found."""
         return tuple(self._left_out)
 
-    def table(self, images: int, where: str) -> BoxTable:
+    def table(self, images: int, where: str, scores: Sequence[float] | None = None) -> BoxTable:
         """The boxes of `images` images. Raises `UsageError` if there were boxes, but no good one.
 
         Args:
             where: what the boxes were read from, for the error.
+            scores: scores of the usable boxes, to sort those of each image by, highest first.
         """
         if self._left_out and not self._labels:
             first = next(iter(self._left_out))
@@ -143,7 +145,8 @@ class BoxReader:
                 f"{first.reason}"
             )
         of_image = np.frombuffer(self._images, dtype=np.int64)
-        order = np.argsort(of_image, kind="stable")
+        keys = (of_image,) if scores is None else (-np.asarray(scores, np.float32), of_image)
+        order = np.lexsort(keys)
         counts = np.bincount(of_image, minlength=images)
         return BoxTable(
             np.cumsum(counts, dtype=np.int64),

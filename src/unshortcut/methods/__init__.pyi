@@ -12,6 +12,8 @@ from .densecl import DenseCL as DenseCL
 from .densecl import DenseCLSettings as DenseCLSettings
 from .gold_correction import GoldCorrection as GoldCorrection
 from .gold_correction import GoldCorrectionSettings as GoldCorrectionSettings
+from .hcl import HCL as HCL
+from .hcl import HCLSettings as HCLSettings
 from .infomin import InfoMin as InfoMin
 from .infomin import InfoMinSettings as InfoMinSettings
 from .insdis import InsDis as InsDis

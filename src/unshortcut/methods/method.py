@@ -23,6 +23,7 @@ from unshortcut.models.encoder import Encoder
 from unshortcut.models.loaded import LoadedModel
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
+from unshortcut.views.plan import OBJECTS
 from unshortcut.views.transform import ViewTransform
 
 
@@ -202,6 +203,9 @@ class Method(LightningModule, ABC):
     def training_step(self, batch: Mapping[str, Any], batch_idx: int) -> Tensor:
         read = self.read(batch)
         self.last = self.loss(read)
+        if OBJECTS in read.metadata:
+            missing = 1 - read.metadata[OBJECTS].float().mean()
+            self.last.metrics["without_object"] = missing
         if self._trainer is not None:
             self.log_last(len(read))
         return self.last.loss

@@ -23,6 +23,11 @@ class DataSettings(Strict):
     """The data set that the recipe is made for; `--data` gives another one, or its path."""
     filtered_copy: str | None = None
     """A copy of the data made by `unshortcut filter`, to train on in addition to the data."""
+    proposals: str | None = None
+    """Boxes made by `unshortcut propose`, for views.objects; by default the annotated ones."""
+    epoch: Literal["images", "objects"] = "images"
+    """Whether an epoch has one item per image, or one per object, as object-aware cropping was
+    published; for views.objects."""
     label_noise: LabelNoise | None = None
     """Labels to corrupt at random, all but those of a trusted part of the images."""
     batch_size: int = Field(256, ge=1)
@@ -89,6 +94,10 @@ class Recipe(Strict):
             raise UsageError(
                 "views.filtered_copy is for the images of data.filtered_copy: set both"
             )
+        if self.views.objects is None:
+            for key in ("proposals", "epoch"):
+                if getattr(self.data, key) != DataSettings.model_fields[key].default:
+                    raise UsageError(f"data.{key} is for views of objects: set views.objects too")
         accumulate, batch = self.training.accumulate, self.data.batch_size
         if batch < self.method.smallest_batch:
             raise UsageError(
@@ -175,6 +184,7 @@ class Recipe(Strict):
             views.augmentations,
             views.overrides,
             views.filtered_copy,
+            views.object_views(),
         )
 
     def training_context(

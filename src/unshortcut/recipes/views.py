@@ -1,6 +1,6 @@
 """The settings of views: apart from the rest of the schema, because they need no method."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from unshortcut.parts import build
 from unshortcut.recipes.reading import read_recipe
+from unshortcut.views.objects import ObjectViews
 
 
 class Strict(BaseModel):
@@ -35,6 +36,16 @@ class ViewSettings(Strict):
     """In evaluation, the side of an image in pixels; by default that of a view."""
     filtered_copy: list[AnyAugmentation] | None = None
     """Augmentations of the images of `data.filtered_copy`; by default those of all images."""
+
+    objects: ObjectViews | None = None
+    """Views of objects in place of views of the whole image; {} for the defaults."""
+
+    def object_views(self) -> ObjectViews | None:
+        """How views of objects are made, with the window that belongs to the size of a view."""
+        objects = self.objects
+        if objects is None or objects.window is not None:
+            return objects
+        return replace(objects, window=self.size)
 
     @model_validator(mode="before")
     @classmethod

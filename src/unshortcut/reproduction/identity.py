@@ -22,6 +22,7 @@ from unshortcut.recipes.load import load_recipe, read_recipe, to_mapping
 from unshortcut.recipes.schema import Recipe, ResolvedPhase
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.initial_weights import load_initial
+from unshortcut.training.objects import with_proposals
 from unshortcut.training.plan_copies import plan_copies
 from unshortcut.training.resume import HARMLESS, differences, resolved_mapping
 
@@ -48,7 +49,8 @@ def _content(recipe: Recipe, source: ImageSource) -> list[Any]:
     """What the weights of a training without phases depend on."""
     recipe = without_absent(recipe)
     filtered, noise = recipe.data.filtered_copy, recipe.data.label_noise
-    data = source if filtered is None else with_filtered_copy(source, filtered)
+    data = with_proposals(recipe, source)
+    data = data if filtered is None else with_filtered_copy(data, filtered)
     copies = plan_copies(recipe.view_plan()).fingerprints()
     content = [_VERSION, stated_settings(recipe), data.fingerprint(), copies]
     if noise is not None and noise.hierarchy is not None:

@@ -10,6 +10,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.recipes.schema import Recipe
+from unshortcut.training.objects import drawn_source
 from unshortcut.training.plan_copies import plan_copies
 from unshortcut.views.annotation_sheet import data_sheet
 from unshortcut.views.sheet import view_sheet
@@ -33,7 +34,7 @@ def show(
     pages: list[PillowImage.Image] = []
     for drawn in _with_distinct_views(settings):
         plan = drawn.view_plan()
-        source = plan_copies(plan).attach(open_data(data))
+        source = drawn_source(drawn, open_data(data), plan_copies(plan))
         pages.append(view_sheet(source, plan, drawn.seed, num_images=num_images, samples=samples))
     return saved(_stacked(pages), out)
 

@@ -13,6 +13,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.data.stated_sizes import stated_size
 from unshortcut.errors import UsageError
 from unshortcut.recipes.schema import Recipe
+from unshortcut.training.objects import with_objects, with_proposals
 from unshortcut.training.plan_copies import plan_copies
 from unshortcut.training.run_data import check_copies
 from unshortcut.training.throughput import MadeImages
@@ -27,7 +28,8 @@ class ExpectedData:
 
     name: str
     num_images: int
-    """Images in an epoch, including those of `data.filtered_copy`."""
+    """Images in an epoch, including those of `data.filtered_copy`; or objects, if it is over these,
+    where the data are opened."""
     num_classes: int | None
     known_from: Literal["opened", "stated", "given"]
     """The data themselves, a published size, or the caller."""
@@ -77,13 +79,14 @@ def _opened(
 ) -> tuple[ExpectedData, ImageSource]:
     copies, filtered = plan_copies(recipe.view_plan()), recipe.data.filtered_copy
     check_copies(copies, filtered)
-    source, noise = open_data(data), recipe.data.label_noise
+    source, noise = with_proposals(recipe, open_data(data)), recipe.data.label_noise
     if noise is not None:
         source = noise.select(noise.corrupt(source, recipe.seed))
     if filtered is not None:
         source = with_filtered_copy(source, filtered)
     classes = None if source.classes is None else len(source.classes)
-    return ExpectedData(name, len(source), classes, "opened"), copies.attach(source)
+    source = with_objects(recipe, copies.attach(source)).source
+    return ExpectedData(name, len(source), classes, "opened"), source
 
 
 def _is_here(spec: str | Path) -> bool:

@@ -22,12 +22,15 @@ _FINAL = ("loss", "embedding_std", "psnr", "knn")
 
 def about_data(data: RunData) -> dict[str, Any]:
     """What `run.json` says about the data."""
-    return {
+    about = {
         "data": data.name,
         "num_images": len(data.everything),
         "num_classes": data.num_classes,
         "data_fingerprint": data.fingerprint(),
     }
+    if data.objects.images:
+        about |= {"images_without_objects": data.objects.without, "num_items": len(data.source)}
+    return about
 
 
 def about_run(recipe: Recipe, machine: Machine) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from unshortcut.training.folder import RunFolder
 
 HARMLESS = {
     *("summary", "paper", "data.name", "data.filtered_copy", "data.workers"),
+    "data.proposals",
     *("training.checkpoint_minutes", "training.checkpoint_steps"),
     *("training.log_steps", "training.knn_epochs", "training.gradient_checkpointing"),
 }

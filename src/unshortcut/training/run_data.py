@@ -11,11 +11,13 @@ from unshortcut.data.loader import check_batch
 from unshortcut.data.naming import data_name
 from unshortcut.data.noisy_labels import gold_images
 from unshortcut.data.open import open_data
+from unshortcut.data.proposals import left_out_note
 from unshortcut.data.scan import ScanReport, readable, scan
 from unshortcut.data.source import ImageSource, Joined
 from unshortcut.errors import UsageError
 from unshortcut.progress import bar
 from unshortcut.recipes.schema import Recipe
+from unshortcut.training.objects import ObjectData, few_objects, with_objects, with_proposals
 from unshortcut.training.online_knn import KnnData, knn_data
 from unshortcut.training.plan_copies import PlanCopies, plan_copies
 
@@ -27,7 +29,8 @@ class RunData:
     name: str
     """The data as the user named them, without private folders."""
     source: ImageSource
-    """The readable images, followed by those of `data.filtered_copy`; what is trained on."""
+    """The readable images, followed by those of `data.filtered_copy`; what is trained on. With
+    views of objects, the images come with boxes, and there may be an item for each object."""
     everything: ImageSource
     """The same, with the unreadable images."""
     copies: PlanCopies
@@ -35,6 +38,8 @@ class RunData:
     unreadable: tuple[Failure, ...]
     knn: KnnData | None
     """Originals for online kNN, None without labels; with label noise, those that are trusted."""
+    objects: ObjectData
+    """The images without objects, for views of objects."""
 
     @property
     def num_classes(self) -> int | None:
@@ -68,7 +73,7 @@ def open_run_data(
     if given is None:
         raise UsageError("the recipe names no data; choose them with --data")
     spec = given if isinstance(given, ImageSource) else str(given)
-    original, noise = open_data(spec), recipe.data.label_noise
+    original, noise = with_proposals(recipe, open_data(spec)), recipe.data.label_noise
     everything = original if noise is None else noise.corrupt(original, recipe.seed)
     copies = plan_copies(recipe.view_plan())
     filtered = recipe.data.filtered_copy
@@ -111,8 +116,15 @@ def open_run_data(
         everything = with_filtered_copy(everything, filtered)
         copied = checked_copy(CopiedSource(source, open_copy(filtered)), filtered)
         source = Joined(source, copied)
+    with bar(
+        console, "reading boxes", visible=visible and recipe.views.objects is not None
+    ) as show:
+        objects = with_objects(recipe, copies.attach(source), show)
+    for note in (few_objects(objects), left_out_note(original.left_out)):
+        if note is not None and visible and recipe.views.objects is not None:
+            console.print(note, highlight=False, markup=False)
     return RunData(
-        data_name(spec), copies.attach(source), everything, copies, tuple(unreadable), knn
+        data_name(spec), objects.source, everything, copies, tuple(unreadable), knn, objects
     )
 
 

@@ -12,6 +12,7 @@ from unshortcut.recipes.load import AnyRecipe, load_recipe
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.contact_sheet import check_out, saved
 from unshortcut.training.folder import RunFolder
+from unshortcut.training.objects import drawn_source
 from unshortcut.training.plan_copies import plan_copies
 from unshortcut.training.pretraining import build_method
 from unshortcut.training.samples import picture_sheet, sample_views
@@ -48,7 +49,7 @@ def show_run(
     if named is None:
         raise UsageError("the recipe of the run names no data; say which with --data")
     plan = settings.view_plan()
-    source = plan_copies(plan).attach(open_data(named))
+    source = drawn_source(settings, open_data(named), plan_copies(plan))
     method = build_method(settings, source=source)
     if not method.makes_pictures:
         raise UsageError(

@@ -6,7 +6,7 @@ lowest resolution that the views allow, and so that a view may share parameters 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, ClassVar
 
@@ -36,6 +36,13 @@ class ViewContext:
     shrink: float = 1.0
     _pixels: dict[str | None, ImageArray] = field(default_factory=dict)
     _traces: list["_Trace"] = field(default_factory=list)
+
+    def with_image(self, image: Image) -> "ViewContext":
+        """The context of views of another image, such as a region; parameters and views are shared.
+
+        Pixels and finished steps are its own.
+        """
+        return replace(self, image=image, _pixels={}, _traces=[])
 
     def generator(self, view: str) -> Rng:
         """A new generator for the parameters of a view; it always starts from the beginning."""

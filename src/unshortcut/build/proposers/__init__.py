@@ -1,0 +1,1 @@
+"""Ways to propose boxes, one file for each."""
