@@ -23,6 +23,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "setting up $(VENV): torch and the other dependencies, about 6 GB, a few minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
+	@# grad-cam asks for OpenCV without its contributed modules, in the same folder: ours comes last.
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt --no-deps --force-reinstall \
+		opencv-contrib-python-headless
 	@touch $@
 
 demo: setup
