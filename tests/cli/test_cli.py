@@ -20,8 +20,8 @@ from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
     "advise", "audit", "compare", "demo", "embed", "export", "filter", "finetune", "neighbors",
-    "pretrain", "probe", "protocols", "recipes", "reproduce", "show", "similarity", "spaces",
-    "texturize",
+    "pretrain", "probe", "propose", "protocols", "recipes", "reproduce", "show", "similarity",
+    "spaces", "texturize",
 )  # fmt: skip
 
 
