@@ -140,7 +140,7 @@ def _memory(found: "Forecast") -> Iterator[tuple[str, str]]:
     parts.append(f"gradients {_megabytes(size.trained)}")
     parts.append(f"optimizer {_megabytes(size.optimizer)}")
     if size.frozen:
-        parts.append(f"momentum copy {_megabytes(size.frozen)}")
+        parts.append(f"momentum copies and fixed weights {_megabytes(size.frozen)}")
     for memory in size.memories:
         shape = f"{memory.rows:,} × {memory.dim}"
         parts.append(f"{memory.kind} of {shape} {_megabytes(memory.num_bytes)}")

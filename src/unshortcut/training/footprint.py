@@ -34,7 +34,7 @@ class Footprint:
     trained: int
     """Bytes of the trained parameters; their gradients take as many."""
     frozen: int
-    """Bytes of the parameters of momentum copies, which have no gradients."""
+    """Bytes of parameters without gradients: momentum copies, fixed positions of a ViT."""
     optimizer: int
     """Bytes of the optimizer's state."""
     memories: tuple[EmbeddingMemory, ...]
