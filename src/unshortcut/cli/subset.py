@@ -4,14 +4,17 @@ from pathlib import Path
 
 import typer
 
-from unshortcut.cli import _build_options as build
 from unshortcut.cli.options import JsonOption, write_json
 
 GROUP = "Data"
 
 
 def command(
-    source: build.SourceArgument,
+    source: str = typer.Argument(
+        metavar="SRC",
+        help="Data with boxes or several labels per image, e.g. openimages:FOLDER, coco:FOLDER or "
+        "a folder with boxes.csv; SRC@split selects one split.",
+    ),
     out: Path = typer.Option(
         "subset", metavar="FOLDER", help="Folder for the lists, which is then a data set."
     ),
@@ -25,9 +28,9 @@ def command(
 ) -> None:
     """Select the images that show several classes, and the classes that many images show.
 
-    The data must have boxes or several labels per image. With the defaults, FOLDER is the subset of
-    Open Images that object-aware cropping trains on. It contains lists of images and classes, not
-    the images, and takes the place of SRC in every command.
+    With the defaults, FOLDER is the subset of Open Images that object-aware cropping trains on. It
+    contains lists of images and classes, not the images, and takes the place of SRC in every
+    command. Classes are chosen on the training images, for all splits.
 
     Example: `unshortcut subset openimages:/data/openimages --out openimages-multi`
     """

@@ -78,7 +78,7 @@ def make_subset(
         "min_images": min_images,
     }
     _check_folder(folder)
-    names = [spec.split] if spec.split else [*splits(data)] or [None]
+    names: list[str | None] = [spec.split] if spec.split else [*splits(data)] or [None]
     chosen: tuple[str, ...] = ()
     lists: dict[str, list[str]] = {}
     for number, name in enumerate(names):
