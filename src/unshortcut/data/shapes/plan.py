@@ -1,5 +1,6 @@
 """What an image shows, with lengths in units of the image: one plan serves every size."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, hypot, pi, radians, sqrt
 from typing import NamedTuple
@@ -130,7 +131,7 @@ def sample_plan(seed: int, split: str, index: int, palette: bool) -> ImagePlan:
     objects: list[DrawnObject] = []
     for number, circle in enumerate(circles):
         if objects:
-            candidates = range(len(SHAPE_NAMES))
+            candidates: Sequence[int] = range(len(SHAPE_NAMES))
             if split in CONTEXTS:
                 # Where one of the two is the odd one, this shape is not of the first one's group.
                 differs = (number == odd) != (odd == 0)
