@@ -8,7 +8,7 @@ import numpy as np
 
 from unshortcut.measurements.measurement import Measurement, Metric, Metrics
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.estimates import Estimate
+from unshortcut.measuring.estimates import UNKNOWN, Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
     Column,
@@ -16,6 +16,7 @@ from unshortcut.measuring.exhibits import (
     Note,
     Picture,
     Pictures,
+    Plot,
     Table,
     picture,
 )
@@ -26,6 +27,7 @@ from unshortcut.measuring.odd_objects import (
     cosine_distances,
     with_odd_objects,
 )
+from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.scenes import CutoutFeatures, boxed_images, cutout_features, most_scenes
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
@@ -145,7 +147,19 @@ class OutOfContext(Measurement[OutOfContextResult]):
             f"{first.num_objects} objects in {first.num_scenes} scenes with at least one object "
             "that is out of context and one that is not."
         )
-        exhibits: list[Exhibit] = [Note(note), _table(results)]
+        known = [name for name in SPACES if any(name in one.detections for one in results.values())]
+        series = {
+            model: Bars.of([_auroc(result, name) for name in known])
+            for model, result in results.items()
+        }
+        titles = [SPACES[name] for name in known]
+        figure = bars(titles, series, "AUROC", levels={"chance": 0.5})
+        caption = "AUROC of the distance between object and scene, with 95 % intervals."
+        exhibits: list[Exhibit] = [
+            Note(note),
+            Plot("Objects out of context", figure, caption),
+            _table(results),
+        ]
         shown = [
             (f"{one.identity} ({name})" if len(results) > 1 else one.identity, one.pictures)
             for scenes in zip(*(result.shown for result in results.values()), strict=False)
@@ -156,6 +170,11 @@ class OutOfContext(Measurement[OutOfContextResult]):
             "context is framed: green if it is the farthest."
         )
         return [*exhibits, Pictures("Scenes and their objects", tuple(shown), (), caption)]
+
+
+def _auroc(result: OutOfContextResult, distance: str) -> Estimate:
+    known = result.detections.get(distance)
+    return UNKNOWN if known is None else known.auroc
 
 
 def _shown(
@@ -191,4 +210,4 @@ def _table(results: Mapping[str, OutOfContextResult]) -> Table:
         for name, result in results.items()
         if (one := result.detections.get(key)) is not None
     ]
-    return Table("Objects out of context", columns, rows)
+    return Table("Distances of objects and scenes", columns, rows)
