@@ -23,12 +23,14 @@ def with_ball(model: LoadedModel, run: str | Path) -> LoadedModel:
     if not read_recipe(folder.recipe).get("method", {}).get("hyperbolic_weight"):
         return model
     from unshortcut.methods.hcl import HCL  # imports Lightning
+    from unshortcut.models.dense_heads import ImageAndDenseHeads
     from unshortcut.training.projection import load_method
 
     method, _ = load_method(run)
     if not isinstance(method, HCL):
         return model
-    ball = BallHead(method.head.eval().to(model.device), method.settings.curvature)
+    head = method.head.image if isinstance(method.head, ImageAndDenseHeads) else method.head
+    ball = BallHead(head.eval().to(model.device), method.settings.curvature)
     # What is measured depends on the head as well.
     parts = (model.fingerprint, fingerprint(ball.head), ball.curvature)
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()
