@@ -99,6 +99,7 @@ def test_metrics_of_only_one_audit_are_named(tmp_path: Path) -> None:
     assert found.changes == ()
     assert "not in the previous audit: half" in found.notes
     assert "only in the previous audit: gone" in found.notes
+    assert "the two audits have no metric of it in common" in found.notes
     assert previous.metrics("mine")["half"].low == 0.3
 
 

@@ -39,19 +39,31 @@ def test_the_cost_is_the_speed_of_the_model_times_the_passes_that_are_left(
     assert texture is not None
     assert (texture.passes, texture.seconds) == (60 + 120, 90.0)
     left = found.left()
-    assert left.passes == 60 + 120 + 60 + 64  # plain, textures, stimuli, gradients
-    assert left.seconds == 0.5 * (60 + 120 + 60 + 3 * 64)
+    assert left.passes == 60 + 120 + 120 + 64  # plain, textures, stimuli, gradients
+    assert left.seconds == 0.5 * (60 + 120 + 120 + 3 * 64)
     subject.outputs(subject.labeled())
     assert found.left().passes == left.passes - 60, "plain images are known now"
-    found.done("texture_only")
+    found.done("texture_only", texture, 0.0)
     assert found.of("texture_only") is None
-    assert found.left().passes == 60 + 64
+    assert (found.left().passes, found.left().seconds) == (120 + 64, 0.5 * (120 + 3 * 64))
+
+
+def test_what_was_slower_than_expected_makes_the_rest_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forecasts, "seconds_per_pass", lambda subject, plain: 0.5)
+    found = Forecast(brightness(20), measurements(["shape_bias", "texture_only"]))
+    stimuli = found.of("shape_bias")
+    assert stimuli is not None
+    found.done("shape_bias", stimuli, seconds=120.0)  # twice as long as expected
+    assert found.left().seconds == pytest.approx(180 * (64 * 0.5 + 120) / (64 + 120))
 
 
 def test_the_speed_is_measured_on_images_that_are_needed_anyway() -> None:
     subject = brightness(60)
     module = subject.model.module
     assert isinstance(module, Brightness)
+    module.passed = 0
     assert 0 < seconds_per_pass(subject, 150) < 1
     assert module.passed == subject.num_known == 128
     module.passed = 0

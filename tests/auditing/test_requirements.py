@@ -27,6 +27,9 @@ class Share:
 
 class Half(Measurement[Share]):
     name: ClassVar[str] = "half"
+    title: ClassVar[str] = "Half"
+    question: ClassVar[str] = "Is it a half?"
+    definition: ClassVar[str] = "A share."
     gives: ClassVar[tuple[str, ...]] = ("half", "half_of_*")
 
     def measure(self, subject, on_progress):  # type: ignore[no-untyped-def]

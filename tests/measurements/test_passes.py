@@ -21,16 +21,16 @@ SIDE = 32
 class Brightness(nn.Module):
     """Decides by brightness, is right about every image, and counts the images that it sees."""
 
-    def __init__(self, classes: int) -> None:
+    def __init__(self, levels: int) -> None:
         super().__init__()
         self.same = nn.Conv2d(3, 3, 1, groups=3, bias=False)
         nn.init.ones_(self.same.weight)
-        self.classes, self.passed = classes, 0
+        self.levels, self.passed = levels, 0
 
     def forward(self, images: Tensor) -> Tensor:
         self.passed += len(images)
-        bright = self.same(images).mean((1, 2, 3))[:, None] * self.classes
-        centers = Tensor([at + 0.5 for at in range(self.classes)])
+        bright = self.same(images).mean((1, 2, 3))[:, None] * self.levels
+        centers = Tensor([at + 0.5 for at in range(self.levels)])
         return -((bright - centers) ** 2)
 
 
@@ -42,6 +42,8 @@ def brightness(each: int, classes: tuple[str, ...] = CLASSES) -> Subject:
     noise = random.integers(-9, 10, (len(labels), SIDE, SIDE, 3))
     pixels = np.clip(levels[:, None, None, None] + noise, 0, 255).astype(np.uint8)
     source = arrays(pixels, labels, classes)
+    shapes = np.tile(labels, 2)
+    stimuli = arrays(np.concatenate([pixels, pixels]), shapes, classes)
     module = Brightness(num)
     subject = subject_of(module, source)
 
@@ -52,7 +54,7 @@ def brightness(each: int, classes: tuple[str, ...] = CLASSES) -> Subject:
     return replace(
         subject,
         model=replace(subject.model, both=both),
-        conflict=Conflict(source, classes, labels, np.roll(labels, 1)),
+        conflict=Conflict(stimuli, classes, shapes, (shapes + 1) % num),
         shifts={"other": arrays(255 - pixels, labels, classes)},
         hierarchy={name: "first" if name == classes[0] else "rest" for name in classes},
     )
