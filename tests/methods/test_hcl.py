@@ -11,6 +11,7 @@ from unshortcut.errors import UsageError
 from unshortcut.methods.hcl import HCL, HCLSettings
 from unshortcut.methods.step import Batch
 from unshortcut.negatives.queue import QueueSettings
+from unshortcut.recipes.load import load_recipe
 
 VIEWS = ("query", "key", "object", "scene")
 C, T = 0.05, 0.2
@@ -95,6 +96,17 @@ def test_each_loss_alone_asks_only_for_its_views() -> None:
     torch.testing.assert_close(both, sum(parts))
     with pytest.raises(UsageError, match="must not both be 0"):
         HCLSettings(euclidean_weight=0.0, hyperbolic_weight=0.0)
+
+
+@pytest.mark.parametrize(
+    ("weight", "views"),
+    [("hyperbolic_weight", ["query", "key"]), ("euclidean_weight", ["object", "scene"])],
+)
+def test_a_recipe_with_one_loss_leaves_out_the_augmentations_of_the_other(
+    weight: str, views: list[str]
+) -> None:
+    recipe = load_recipe("hcl-shapes", [f"method.{weight}=0"])
+    assert list(recipe.view_plan().transforms) == views
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path) -> None:

@@ -69,6 +69,14 @@ class HCLSettings(MoCoSettings):
             needed |= {"object": OfRegion(role="box"), "scene": OfRegion(role="group")}
         return needed
 
+    def unused_views(self) -> frozenset[str]:
+        unused: set[str] = set()
+        if not self.hyperbolic_weight:
+            unused |= {"object", "scene"}
+        if not self.euclidean_weight:
+            unused |= set(PAIR)
+        return frozenset(unused)
+
 
 class HCL(MoCo):
     """MoCo for objects in both directions, and a loss of scenes and objects in the ball."""

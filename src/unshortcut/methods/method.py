@@ -66,6 +66,10 @@ class MethodSettings(ABC):
     def view_transforms(self) -> dict[str, ViewTransform]:
         """The views that the method needs, by name."""
 
+    def unused_views(self) -> frozenset[str]:
+        """Views that it would need with other settings; a recipe may have augmentations of them."""
+        return frozenset()
+
     def check(self, batch: DeviceBatch) -> None:
         """Raise a `UsageError` before a run starts if the method cannot work with its settings."""
         return

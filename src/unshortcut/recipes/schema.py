@@ -179,10 +179,11 @@ class Recipe(Strict):
     def view_plan(self) -> ViewPlan:
         """The plan of the views that the method asks for."""
         views = self.views
+        unused = self.method.unused_views()
         return ViewPlan(
             self.method.view_transforms(),
             views.augmentations,
-            views.overrides,
+            {name: own for name, own in views.overrides.items() if name not in unused},
             views.filtered_copy,
             views.object_views(),
         )
