@@ -188,15 +188,14 @@ def test_near_enough_and_on_request_points_are_pictures(page: "Page") -> None:
     empty = background(page)
     assert inside() == empty
     page.get_by_role("button", name="Show pictures").click()
-    pictured = inside()
-    assert np.abs(np.array(pictured) - COLORS[drawn_first]).max() < 12
+    assert np.abs(np.array(inside()) - COLORS[drawn_first]).max() < 12
     page.get_by_role("button", name="Show pictures").click()
     assert inside() == empty
     page.mouse.move(*place(page, drawn_first))
     for _ in range(3):
         page.mouse.wheel(0, -500)
     page.mouse.move(5, 5)
-    assert inside() == pictured
+    assert np.abs(np.array(inside()) - COLORS[drawn_first]).max() < 12
 
 
 def test_keys_go_from_image_to_image_and_zoom(page: "Page") -> None:
