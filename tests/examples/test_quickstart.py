@@ -18,7 +18,7 @@ def test_every_cell_runs_and_pictures_and_pages_are_shown(tmp_path: Path) -> Non
     assert (tmp_path / "runs" / "quickstart" / "encoder.safetensors").exists()
     assert set(shown["scores"]) == {"test", "conflict"}
     assert all(0 <= score <= 100 for score in shown["scores"].values())
-    assert "Shape against texture" in shown["report"].html()
+    assert "Shape bias" in shown["report"].html()
     for name in ("report", "embed"):
         assert shown[name]._repr_html_().startswith("<iframe srcdoc=")
     assert len(shown["embed"].identities) == 64

@@ -26,6 +26,8 @@ class MapView {
     this.visible = content.names.map(() => true);
     const { positions, steps } = content;
     this.places = positions.map(([x, y]) => [x / steps, y / steps]);
+    this.extent = [0, 1].map((axis) =>
+      Math.max(0.05, 2 * Math.max(...this.places.map((place) => Math.abs(place[axis] - 0.5)))));
     // Drawn in an order that has nothing to do with the classes, so that none covers the others.
     const key = (index) => Math.imul(index + 1, 0x9e3779b1) >>> 0;
     this.order = positions.map((_, index) => index).sort((a, b) => key(a) - key(b));
@@ -53,9 +55,11 @@ class MapView {
     this.draw();
   }
 
+  // Pixels of a side of the square that all places are in; without zoom the places fill the canvas.
   get unit() {
-    const { clientWidth, clientHeight } = this.canvas;
-    return Math.max(50, Math.min(clientWidth, clientHeight) - 2 * MapView.margin) * this.zoom;
+    const sizes = [this.canvas.clientWidth, this.canvas.clientHeight];
+    const room = sizes.map((size, axis) => (size - 2 * MapView.margin) / this.extent[axis]);
+    return Math.max(50, Math.min(...room)) * this.zoom;
   }
 
   toScreen(index) {
