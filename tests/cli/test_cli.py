@@ -284,7 +284,7 @@ def test_embed_writes_what_can_be_read_and_lists_the_rest(
     assert [json.loads(line)["identity"] for line in lines] == ["0.png", "loop.png"]
     assert call(*words, "--map", "map.html", "--map-images", "1") == 0
     captured = capsys.readouterr()
-    assert "wrote map.html: 1 images; open it in a browser" in captured.out
+    assert "wrote map.html, a map to open in a browser" in captured.out
     assert "The map shows 1 of 2 images, chosen at random (seed 0)." in captured.err
     assert re.search(r'"names":\["[12]\.png"\]', Path("map.html").read_text(encoding="utf-8"))
 

@@ -70,6 +70,6 @@ def command(
     options.write_json(json, "embed", metrics, data=data, models=model)
     typer.echo(f"wrote {out}: {count} images, {width} features each")
     if map is not None:
-        typer.echo(f"wrote {map}: {min(count, map_images)} images; open it in a browser")
+        typer.echo(f"wrote {map}, a map to open in a browser")
     if bad:
         typer.echo(f"left out {bad} unreadable images, listed in {unreadable_path(out)}")

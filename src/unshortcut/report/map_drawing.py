@@ -44,6 +44,7 @@ def draw_map(
         strata = np.zeros(total, np.int64) if features.labels is None else features.labels
         rows = stratified(strata, most, seed)
     tiles, read = _tiles(model, source, features.indices[rows], workers, console)
+    total -= len(rows) - len(read)  # some may have become unreadable since
     rows = rows[read]
     values, indices = features.values[rows], features.indices[rows].tolist()
     with bar(console, "map") as on_progress:

@@ -68,7 +68,8 @@ def recipe_table() -> str:
         f"All {len(rows)} recipes. [Recipes and settings](recipes.md) explains their keys, and "
         "[Tables of the papers](papers.md) has every row of every table, also those that a "
         "command gives. `unshortcut recipes NAME` shows a recipe with every default written out."
-        f"\n\n{head}\n| --- | --- | --- | --- |\n{lines}\n"
+        '\n\n<div class="recipe-rows" markdown>\n\n'
+        f"{head}\n| --- | --- | --- | --- |\n{lines}\n\n</div>\n"
     )
 
 
