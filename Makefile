@@ -1,7 +1,8 @@
 # make setup   create a virtual environment in .venv with all dependencies
 # make demo    set up, then run the whole demo on the embedded data
 # make test    set up, then lint, check types and run all tests except the slow ones
-# make test-browser  test the page of the audit in headless Chromium, which is installed if possible
+# make test-browser  test the pages of the audit and the map in headless Chromium, which is installed if possible
+# make docs    build the documentation as a site in site/, and check its links
 # All are safe to repeat: dependencies are reinstalled only if pyproject.toml or constraints.txt changed.
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ BENCH := .venv-bench
 BENCH_STAMP := $(BENCH)/.installed
 PIP_FLAGS := --disable-pip-version-check --quiet --progress-bar off
 
-.PHONY: setup demo test test-slow test-browser chromium lint bench clean
+.PHONY: setup demo test test-slow test-browser chromium docs lint bench clean
 
 setup: $(STAMP)
 	@echo "set up: $(BIN)/unshortcut $$($(BIN)/unshortcut --version)"
@@ -54,6 +55,13 @@ chromium:
 	@{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes \
 		--no-install-recommends chromium; } >/dev/null
 
+docs: setup
+	@$(BIN)/python -c 'import material' 2>/dev/null \
+		|| $(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@$(BIN)/python -m tests.docs.site.check site
+	@echo "to read and search it: $(BIN)/python -m http.server --directory site"
+
 lint: setup
 	@echo "checking style and types"
 	@$(BIN)/ruff check .
@@ -73,4 +81,4 @@ bench: $(BENCH_STAMP)
 	@for module in views probe solver features imaging step finetune corruptions; do $(BENCH)/bin/python -m benchmarks.$$module || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) site .mypy_cache .pytest_cache .ruff_cache

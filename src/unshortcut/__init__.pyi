@@ -5,6 +5,8 @@ from .build.api import texturize as texturize
 from .build.proposing import propose as propose
 from .data.open import open_data as open_data
 from .demonstration import demo as demo
+from .embedder import embed as embed
+from .embedder import embedding_map as embedding_map
 from .listings import list_augmentations as list_augmentations
 from .listings import list_claims as list_claims
 from .listings import list_losses as list_losses
@@ -14,7 +16,6 @@ from .listings import list_negatives as list_negatives
 from .listings import list_probes as list_probes
 from .measuring.nearest import neighbors as neighbors
 from .measuring.similarities import similarity as similarity
-from .models.embedding import embed as embed
 from .models.load import load_model as load_model
 from .probes.run import probe as probe
 from .recipes.catalog import list_recipes as list_recipes

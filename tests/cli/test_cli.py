@@ -1,5 +1,6 @@
 """The command line as a user meets it: help that teaches, one sentence on an error, exit status."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -14,8 +15,10 @@ from PIL import Image
 
 from tests.small import TINY_RECIPE
 from unshortcut.cli import main as cli
+from unshortcut.cli.embed import command as embed_command
 from unshortcut.cli.main import main
 from unshortcut.cli.renamed import FLAGS
+from unshortcut.embedder import MAP_IMAGES, MOST_MAP_IMAGES
 from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
@@ -84,6 +87,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["export", "nowhere"], "no finished run"),
         (["show", "moco-v2-shapes", "--data", "shapes", "--out", "x.txt"], "must be an image file"),
         (["embed", "timm:resnet18@random", "--data", "shapes", "--out", "x.csv"], ".npz"),
+        (["embed", "timm:resnet18@random", "--data", "shapes", "--map", "x.png"], ".html"),
     ],
 )
 def test_a_usage_error_is_one_sentence_and_status_2(
@@ -278,3 +282,14 @@ def test_embed_writes_what_can_be_read_and_lists_the_rest(
     assert "left out 2 unreadable images, listed in features.unreadable.jsonl" in printed
     lines = Path("features.unreadable.jsonl").read_text().splitlines()
     assert [json.loads(line)["identity"] for line in lines] == ["0.png", "loop.png"]
+    assert call(*words, "--map", "map.html", "--map-images", "1") == 0
+    captured = capsys.readouterr()
+    assert "wrote map.html, a map to open in a browser" in captured.out
+    assert "The map shows 1 of 2 images, chosen at random (seed 0)." in captured.err
+    assert re.search(r'"names":\["[12]\.png"\]', Path("map.html").read_text(encoding="utf-8"))
+
+
+def test_a_map_has_as_many_images_by_default_as_in_python() -> None:
+    options = inspect.signature(embed_command).parameters
+    given = options["map_images"].default
+    assert (given.default, given.max) == (MAP_IMAGES, MOST_MAP_IMAGES)

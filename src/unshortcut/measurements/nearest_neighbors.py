@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.inference.features import Features
 from unshortcut.measurements.measurement import Finding, Metric, Metrics, OnPlainImages
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Exhibit, Note, Picture, Plot, picture
-from unshortcut.measuring.nearest import SIDE, nearest
+from unshortcut.measuring.nearest import SIDE, nearest_rows
 from unshortcut.measuring.neighbor_sheet import QueryNeighbors, neighbor_pictures
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.images import Prepared
@@ -25,8 +24,6 @@ QUERIES = 8
 """Number of images whose neighbors are shown."""
 NOTABLE = 0.5
 """The verdict mentions an agreement below this."""
-_CHUNK = 256
-"""Queries that are compared with all images at once; bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +120,7 @@ class Neighbors(OnPlainImages[NeighborsResult]):
 
 def neighbor_rows(features: NDArray[np.float32]) -> NDArray[np.int64]:
     """Rows (N, `NEIGHBORS`) of the features (N, D) nearest to each, the nearest first."""
-    rows = np.arange(len(features))
-    bank = Features(features, None, None, rows)
-    found = [
-        nearest(bank, bank, rows[start : start + _CHUNK], NEIGHBORS, True, False).indices
-        for start in range(0, len(rows), _CHUNK)
-    ]
-    return np.concatenate(found)
+    return nearest_rows(features, NEIGHBORS)[0]
 
 
 def agreement(

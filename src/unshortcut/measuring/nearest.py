@@ -34,6 +34,8 @@ SIDE = 96
 """Default side of the pictures in pixels."""
 _LETTER = 8
 """Approximate width of a letter in a title, in pixels."""
+_CHUNK = 256
+"""Queries that `nearest_rows` compares with all images at once; bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def nearest(
     if not 1 <= count <= available:
         raise UsageError(f"neighbors must be from 1 to {available}, not {count}")
     rows = np.searchsorted(features.indices, queries)
-    cosines = _unit(features.values[rows]) @ _unit(bank.values).T  # (Q, N)
+    cosines = unit_rows(features.values[rows]) @ unit_rows(bank.values).T  # (Q, N)
     if same_images:
         cosines[queries[:, None] == bank.indices] = -np.inf
     order = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
@@ -191,7 +193,20 @@ def nearest(
     return ModelNeighbors(bank.indices[order], similarities.clip(-1, 1), same)
 
 
-def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def nearest_rows(values: NDArray[np.float32], count: int) -> tuple[Indices, NDArray[np.float64]]:
+    """Rows (N, `count`) of the features (N, D) nearest to each row, and their cosines."""
+    rows = np.arange(len(values))
+    bank = Features(values, None, None, rows)
+    found = [
+        nearest(bank, bank, rows[start : start + _CHUNK], count, True, False)
+        for start in range(0, len(rows), _CHUNK)
+    ]
+    near = np.concatenate([one.indices for one in found])
+    return near, np.concatenate([one.similarities for one in found])
+
+
+def unit_rows(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows (N, D) scaled to unit length; rows of zeros stay as they are."""
     length = np.linalg.norm(values, axis=1, keepdims=True)
     return values / np.maximum(length, np.finfo(np.float32).tiny)
 

@@ -11,7 +11,6 @@ from .classifier import EncoderWithClassifier as EncoderWithClassifier
 from .color_split import ColorSplit as ColorSplit
 from .correspondence import most_similar_cells as most_similar_cells
 from .dense_heads import DenseHead as DenseHead
-from .embedding import embed as embed
 from .encoder import Encoder as Encoder
 from .encoder import EncoderSettings as EncoderSettings
 from .encoder import NoEncoder as NoEncoder

@@ -1,52 +1,19 @@
-"""Features of a data set, in memory or in a file (`unshortcut embed`)."""
+"""Files of features (`unshortcut embed`)."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from unshortcut.errors import UsageError
 from unshortcut.files import atomic_open, write_text
 from unshortcut.inference.features import Features
-from unshortcut.inference.images import ImagesLike
-from unshortcut.models.load import as_model
-from unshortcut.models.loaded import ModelLike
-
-
-def embed(
-    model: ModelLike,
-    data: ImagesLike,
-    out: str | Path | None = None,
-    *,
-    workers: int | None = None,
-    max_unreadable: float | None = None,
-    console: Console | None = None,
-) -> Features:
-    """Compute the features of a data set or of images, and write them to a file if one is given.
-
-    Args:
-        model: a spec as in `load_model`, or a loaded model.
-        data: a data set or images, as in `LoadedModel.embed`.
-        out: an `.npz` file with the arrays `features` (N, D), `identities` (N,) and, if there are
-            labels, `labels` (N,) and `classes`; or a `.parquet` file with the columns `identity`,
-            `label`, `class` and `features`, which needs pyarrow. Images that could not be read are
-            listed with the reasons in a file of the same name that ends in `.unreadable.jsonl`.
-        workers, max_unreadable, console: as in `LoadedModel.embed`.
-    """
-    path = None if out is None else _checked_path(Path(out))
-    features = as_model(model).embed(
-        data, workers=workers, max_unreadable=max_unreadable, console=console
-    )
-    if path is not None:
-        write_features(features, path)
-    return features
 
 
 def write_features(features: Features, path: Path) -> None:
     """Write features to an `.npz` or `.parquet` file, and a list of unreadable images beside it."""
-    _checked_path(path)
+    checked_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_open(path) as file:
         if path.suffix == ".npz":
@@ -71,7 +38,8 @@ def unreadable_path(path: Path) -> Path:
     return path.with_suffix(".unreadable.jsonl")
 
 
-def _checked_path(path: Path) -> Path:
+def checked_path(path: Path) -> Path:
+    """A path that features can be written to, or a `UsageError`."""
     if path.suffix not in (".npz", ".parquet"):
         raise UsageError(f"features are written to an .npz or .parquet file, not to '{path}'")
     if path.suffix == ".parquet":

@@ -6,6 +6,7 @@ The template `shell.html.j2` has the head, the bar and the scripts; a page exten
 import base64
 import hashlib
 import html
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -36,20 +37,29 @@ _FRAME_HEIGHT = 640
 """Pixels of a page in a notebook."""
 
 
-def render_page(template: str, *, plots: bool, **values: Any) -> str:
+def render_page(
+    template: str,
+    *,
+    plots: bool,
+    scripts: Sequence[str] = ("tables.js", "pictures.js", "page.js"),
+    styles: Sequence[str] = (),
+    **values: Any,
+) -> str:
     """Render a template that extends the shell; the same values and version give the same page.
 
     Args:
         plots: whether the page has plots, for which it needs Plotly.
+        scripts: files of scripts, beside the one that chooses between light and dark.
+        styles: files of styles, beside the one that all pages share.
     """
     # The first script runs before anything is drawn.
-    texts = [_file(name) for name in ("theme.js", "tables.js", "pictures.js", "page.js")]
+    texts = [_file(name) for name in ("theme.js", *scripts)]
     if plots:
         texts += [get_plotlyjs(), _file("plots.js")]
     page = ENVIRONMENT.get_template(template).render(
         version=package_version(),
         commit=commit(),
-        style=Markup(_file("style.css")),
+        style=Markup("\n".join(_file(name) for name in ("style.css", *styles))),
         scripts=[Markup(text) for text in texts],
         policy=_policy(texts),
         **values,

@@ -6,3 +6,4 @@ from .loading import save_spaces as save_spaces
 from .reliance import SpaceReliance as SpaceReliance
 from .reliance import space_reliance as space_reliance
 from .subsets import probe_spaces as probe_spaces
+from .subsets import select_spaces as select_spaces
