@@ -1,4 +1,4 @@
-"""Progress bars."""
+"""Progress bars and durations."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +26,23 @@ def part_of(on_progress: OnProgress, number: int, count: int) -> OnProgress:
     23 50
     """
     return lambda done, total: on_progress(number * total + done, count * total)
+
+
+def within(on_progress: OnProgress, before: int, total: int) -> OnProgress:
+    """Report a part of the work as progress of the whole, after `before` of `total` were done.
+
+    >>> within(print, 20, 50)(3, 10)
+    23 50
+    """
+    return lambda done, _: on_progress(before + done, total)
+
+
+def duration(seconds: float) -> str:
+    """Format a duration: `0.4 s`, `12 s`, `3 min 20 s`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 @contextmanager

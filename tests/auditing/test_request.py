@@ -27,7 +27,7 @@ def test_audit_is_a_function_with_documented_arguments() -> None:
     assert list(parameters) == [one.name for one in fields(AuditRequest)]
     assert parameters["models"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert parameters["seed"].kind is inspect.Parameter.KEYWORD_ONLY
-    assert (parameters["max_images"].default, parameters["classifier"].default) == (2000, None)
+    assert (parameters["profile"].default, parameters["max_images"].default) == ("standard", None)
     documentation = inspect.getdoc(unshortcut.audit)
     assert documentation is not None
     assert "    seed: Random seed for image subsets and for noise.\n" in documentation
@@ -43,7 +43,10 @@ def test_nothing_but_the_command_is_called_audit() -> None:
 
 def test_the_command_line_has_an_option_for_every_argument() -> None:
     parameters = set(inspect.signature(command).parameters)
-    assert parameters - {"json", "require"} == {f.name for f in fields(AuditRequest)} - PYTHON_ONLY
+    assert (
+        parameters - {"json", "require", "junit"}
+        == {f.name for f in fields(AuditRequest)} - PYTHON_ONLY
+    )
     flags = {flag_of(name) for name in OPTIONS}
     assert list(argument_help()) == [one.name for one in fields(AuditRequest)]
     assert {"--shift", "--max-images", "--classifier", "--workers"} <= flags
@@ -60,6 +63,7 @@ def test_an_unknown_argument_is_a_type_error() -> None:
         ({"classifier": "svm"}, "classifier must be one of head, linear, knn, not 'svm'"),
         ({"aggregate": "max"}, "aggregate must be one of mean, sum"),
         ({"severities": "stl10"}, "severities must be one of imagenet, cifar"),
+        ({"profile": "fast"}, "profile must be one of quick, standard, full, not 'fast'"),
         ({"max_images": 1}, "max_images must be at least 2, not 1"),
         ({"crop": 1.5}, "crop must be at most 1.0, not 1.5"),
     ],
@@ -76,7 +80,7 @@ def test_the_closest_command_names_what_differs_from_the_defaults() -> None:
         conflict="shapes@conflict",
         shifts={"sketch": "/data/sketches", "drawn": Shapes("sketch", count=8)},
         classifier="knn",
-        full=True,
+        profile="full",
         seed=3,
         mean=(0.5, 0.5, 0.25),
         classes=("cat", "dog"),
@@ -85,7 +89,7 @@ def test_the_closest_command_names_what_differs_from_the_defaults() -> None:
     )
     assert request.command_line() == (
         "unshortcut audit mine MODEL --data DATA --conflict shapes@conflict --shift sketches "
-        "--shift DATA --classifier knn --full --seed 3 --mean 0.5,0.5,0.25 --classes FILE"
+        "--shift DATA --profile full --classifier knn --seed 3 --mean 0.5,0.5,0.25 --classes FILE"
     )
     assert AuditRequest("timm:resnet18", "photos").command_line() == (
         "unshortcut audit timm:resnet18 --data photos"

@@ -27,10 +27,8 @@ _MISSING: dict[Input, str] = {
 }
 
 
-def measure(
-    measurement: Measurement, subject: Subject, inputs: OptionalInputs, console: Console
-) -> Entry:
-    """Make one measurement of one model, or take it from the cache; never raises."""
+def settled(measurement: Measurement, subject: Subject, inputs: OptionalInputs) -> Entry | None:
+    """The outcome of a measurement that need not be made: it is cached or lacks an input."""
     for needed in measurement.needs:
         if not inputs.has(needed):
             if needed in inputs.errors:
@@ -42,8 +40,14 @@ def measure(
     key = _key(measurement, subject, inputs)
     result_type: type[Any] = measurement.result
     known = None if key is None else recall(result_type, key)
-    if known is not None:
-        return Entry("done", known[0], seconds=known[1], cached=True)
+    return None if known is None else Entry("done", known[0], seconds=known[1], cached=True)
+
+
+def measure(
+    measurement: Measurement, subject: Subject, inputs: OptionalInputs, console: Console
+) -> Entry:
+    """Make one measurement of one model, and cache its result; never raises."""
+    key = _key(measurement, subject, inputs)
     started = time.monotonic()
     try:
         with bar(console, f"  {measurement.title}") as on_progress:

@@ -3,8 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
+from unshortcut.auditing.changes import Changes, changes_since
+from unshortcut.auditing.previous import PreviousAudit, plain_settings
 from unshortcut.auditing.result_cache import plain_values
 from unshortcut.measurements.measurement import Measurement, Metric
 from unshortcut.measuring.settings import Settings
@@ -67,6 +70,18 @@ class Findings:
     baseline_added: bool = False  # whether it is not one of the models to audit
     warnings: tuple[str, ...] = ()
     command: str = ""  # repeats the audit
+    previous: PreviousAudit | None = None  # an earlier audit to compare with
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The models to audit, without a baseline that was added to them."""
+        added = self.baseline if self.baseline_added else None
+        return tuple(model for model in self.models if model != added)
+
+    @cached_property
+    def changes(self) -> Changes | None:
+        """What has changed since the earlier audit, if one was given."""
+        return None if self.previous is None else changes_since(self.previous, self)
 
     def results(self, measurement: str) -> dict[str, Any]:
         """Results by model, where there are any."""
@@ -107,10 +122,11 @@ class Findings:
             "data": self.data,
             "num_images": self.num_images,
             "inputs": dict(self.inputs),
-            "settings": asdict(self.settings),
+            "settings": plain_settings(self.settings),
             "baseline": self.baseline,
             "warnings": list(self.warnings),
             "models": {name: self._model(name) for name in self.models},
+            **({} if self.changes is None else {"changes": self.changes.to_dict()}),
         }
 
     def _results_of(self, model: str) -> dict[str, Any]:

@@ -46,7 +46,11 @@ class AuditRequest:
             that can be compared. By default, corruptions are made in memory.
         mapping: File that lists the classes of the models (names, or indices from 0) for each class
             of the images: two columns, or JSON. Not needed for the classes of ImageNet.
-        only: Names of the measurements to make, by default all.
+        only: Names of the measurements to make, by default all that the profile includes.
+        profile: How many images are used: quick (a first verdict on shape bias, texture, patches
+            and corruptions, in about 2,000 forward passes), standard (all measurements, each on
+            enough images for narrow intervals) or full (every measurement on all images, however
+            long it takes).
         baseline: Model whose errors the mean corruption error is relative to. Defaults to the
             published errors of AlexNet.
         classifier: What classifies the images: head (the model's own), linear (a linear probe on
@@ -54,8 +58,8 @@ class AuditRequest:
             of the images, and to linear otherwise.
         train: Labeled images to fit the linear probe or kNN on. Defaults to the `train` split of
             the data, or else to half of the images, which are then not measured on.
-        full: Use all images in every measurement, however long it takes.
-        max_images: Maximum number of images to measure on.
+        max_images: Maximum number of images to measure on. Defaults to 200 in the profile quick,
+            to 2000 in standard, and to all in full.
         seed: Random seed for image subsets and for noise.
         aggregate: Probability of a class that has several outputs: the mean or the sum of theirs.
         severities: Severities of the corruptions: those of ImageNet-C (imagenet) or CIFAR-10-C
@@ -68,6 +72,8 @@ class AuditRequest:
             not state their own. Defaults to 1 for ONNX files and for your own functions.
         classes: File with one class per line (in Python also a list of names): the output of an
             ONNX file or a module is the logits of these classes, not features.
+        previous: JSON file of an earlier audit (`--json`). What has changed since is printed and
+            part of the page.
         out: File to write the page to.
         console: Where to print progress. Defaults to standard error.
         command: Command to show on the page. Defaults to the one that is closest to the call.
@@ -82,11 +88,11 @@ class AuditRequest:
     corrupted: str | Path | None = None
     mapping: str | Path | None = None
     only: Sequence[str] = ()
+    profile: Literal["quick", "standard", "full"] = "standard"
     baseline: AuditModel | None = None
     classifier: Literal["head", "linear", "knn"] | None = None
     train: Data | None = None
-    full: bool = False
-    max_images: int = 2000
+    max_images: int | None = None
     seed: int = 0
     aggregate: Literal["mean", "sum"] = "mean"
     severities: Literal["imagenet", "cifar"] = "imagenet"
@@ -96,6 +102,7 @@ class AuditRequest:
     std: Triple | None = None
     crop: float | None = None
     classes: Sequence[str] | str | Path | None = None
+    previous: str | Path | None = None
     out: str | Path | None = None
     console: Console | None = None
     command: str | None = None
@@ -119,7 +126,8 @@ class AuditRequest:
         listed: Any = self.models if several else [self.models]
         models = ", ".join(_label(one) for one in listed)
         only = [self.only] if isinstance(self.only, str) else self.only
-        measurements = ", ".join(only) or "all measurements"
+        every = "a quick audit" if self.profile == "quick" else "all measurements"
+        measurements = ", ".join(only) or every
         return f"Auditing {models} on {_label(self.data)}: {measurements}"
 
     def command_line(self) -> str:
@@ -128,11 +136,9 @@ class AuditRequest:
         command += ["--data", *_arguments(self.data, "DATA")]
         for name, option in OPTIONS.items():
             value = getattr(self, name)
-            if name in ("only", "workers") or value in (None, getattr(AuditRequest, name)):
-                continue  # those two do not change a result
-            if value is True:
-                command.append(flag_of(name))
-                continue
+            default = getattr(AuditRequest, name)
+            if name in ("only", "workers", "previous") or value in (None, default):
+                continue  # those three do not change a result
             for argument in _arguments(value, str(option.metavar)):
                 command += [flag_of(name), argument]
         return shlex.join(command)
@@ -157,11 +163,11 @@ OPTIONS = {
     "corrupted": Option("FOLDER"),
     "mapping": Option("FILE"),
     "only": Option("NAME"),
+    "profile": Option("quick|standard|full", choices=("quick", "standard", "full")),
     "baseline": Option("MODEL"),
     "classifier": Option(choices=("head", "linear", "knn")),
     "train": Option("DATA"),
-    "full": Option(),
-    "max_images": Option(min=2),
+    "max_images": Option(type=int, min=2),
     "seed": Option(min=0),
     "aggregate": Option(choices=("mean", "sum")),
     "severities": Option(choices=("imagenet", "cifar")),
@@ -171,6 +177,7 @@ OPTIONS = {
     "std": Option("R,G,B"),
     "crop": Option(type=float, min=0.1, max=1.0),
     "classes": Option("FILE"),
+    "previous": Option("FILE"),
 }
 """Arguments that are plain options of `unshortcut audit`."""
 

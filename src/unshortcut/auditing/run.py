@@ -4,9 +4,7 @@ Results are cached by what they depend on. A measurement that fails or does not 
 and the others go on.
 """
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,14 +13,17 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.markup import escape
 
-from unshortcut.auditing.entries import measure, reason_of
+from unshortcut.auditing.audit_log import AuditLog
+from unshortcut.auditing.entries import measure, reason_of, settled
 from unshortcut.auditing.findings import Entry, Findings, ModelInfo
-from unshortcut.auditing.inputs import open_images, open_optional
+from unshortcut.auditing.forecast import Forecast
+from unshortcut.auditing.inputs import OptionalInputs, open_images, open_optional
+from unshortcut.auditing.previous import read_previous
 from unshortcut.auditing.request import AuditRequest
 from unshortcut.auditing.subjects import SubjectFactory, load
 from unshortcut.data.class_files import read_mapping
 from unshortcut.errors import RunError, UnshortcutError, UsageError
-from unshortcut.measurements.measurement import measurements
+from unshortcut.measurements.measurement import Measurement, measurements
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, models_by_name
@@ -33,20 +34,20 @@ T = TypeVar("T")
 
 def run_audit(request: AuditRequest) -> Findings:
     """Make the measurements that a request asks for."""
-    chosen = measurements([request.only] if isinstance(request.only, str) else request.only)
+    only = [request.only] if isinstance(request.only, str) else request.only
+    chosen = measurements(only, request.profile)
     models = models_by_name(request.models)
     if not models:
         raise UsageError("an audit needs at least one model")
-    log = _AuditLog(request.console or Console(stderr=True))
+    previous = None if request.previous is None else read_previous(request.previous)
+    log = AuditLog(request.console or Console(stderr=True))
     requested = len(models)
     baseline = None if request.baseline is None else _add_baseline(models, request.baseline)
     images = open_images(request.data, request.train)
     with log.warnings():
         inputs = open_optional(request)
     mapping = None if request.mapping is None else read_mapping(request.mapping)
-    settings = Settings(
-        request.full, request.max_images, request.seed, request.aggregate, request.severities
-    )
+    settings = settings_of(request)
     factory = SubjectFactory(
         images, inputs, request.classifier, mapping, settings, request.workers, log.console
     )
@@ -71,10 +72,8 @@ def run_audit(request: AuditRequest) -> Findings:
             continue
         info[name] = _model_info(subject)
         log.print(f"[b]{escape(name)}[/]: classified by {escape(info[name].classifier)}")
-        for one, measurement in chosen.items():
-            with log.warnings():
-                entries[one][name] = measure(measurement, subject, inputs, log.console)
-            log.entry(measurement.title, entries[one][name])
+        for one, entry in _measure_all(chosen, subject, inputs, log).items():
+            entries[one][name] = entry
     if len(errors) == len(models):
         raise errors[0]
     return Findings(
@@ -89,7 +88,37 @@ def run_audit(request: AuditRequest) -> Findings:
         baseline_added=len(models) > requested,
         warnings=tuple(log.collected),
         command=request.command or request.command_line(),
+        previous=previous,
     )
+
+
+def settings_of(request: AuditRequest) -> Settings:
+    """The settings that a request asks for."""
+    return Settings(
+        request.profile, request.max_images, request.seed, request.aggregate, request.severities
+    )
+
+
+def _measure_all(
+    chosen: Mapping[str, Measurement], subject: Subject, inputs: OptionalInputs, log: AuditLog
+) -> dict[str, Entry]:
+    """Every measurement of one model, with the time that it will take printed before it starts."""
+    entries = {name: settled(one, subject, inputs) for name, one in chosen.items()}
+    with log.warnings():
+        planned = {name: one for name, one in chosen.items() if entries[name] is None}
+        forecast = Forecast(subject, planned)
+    log.total(forecast.left())
+    found: dict[str, Entry] = {}
+    for name, measurement in chosen.items():
+        entry = entries[name]
+        if entry is None:
+            log.start(measurement.title, forecast.of(name), forecast.left())
+            with log.warnings():
+                entry = measure(measurement, subject, inputs, log.console)
+            forecast.done(name)
+        log.entry(measurement.title, entry)
+        found[name] = entry
+    return found
 
 
 def _add_baseline(models: dict[str, Any], baseline: Any) -> str:
@@ -119,37 +148,3 @@ def _model_info(subject: Subject) -> ModelInfo:
     missing = "nothing: the model has no head, and the data have no labels"
     description = classifier.description if classifier else missing
     return ModelInfo(description, shown.size, crop_share=shown.crop_share)
-
-
-class _AuditLog:
-    """Prints progress to a console and collects warnings."""
-
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self.collected: list[str] = []
-
-    def print(self, text: str) -> None:
-        self.console.print(text, highlight=False)
-
-    def entry(self, title: str, entry: Entry) -> None:
-        """Print how a measurement ended; a terminal has shown a progress bar if it was made."""
-        if entry.status != "done":
-            color = "red" if entry.status == "failed" else "yellow"
-            self.print(f"  {title}: [{color}]{entry.status}[/]: {escape(entry.reason)}")
-        elif entry.cached:
-            self.print(f"  {title}: cached")
-        elif not self.console.is_terminal:
-            self.print(f"  {title}: {entry.seconds:.1f} s")
-
-    @contextmanager
-    def warnings(self) -> Iterator[None]:
-        """Collect the warnings of this package, each once; those of libraries are dropped."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for one in caught:
-            text = public_text(str(one.message))
-            ours = Path(one.filename).is_relative_to(Path(__file__).parents[1])
-            if ours and issubclass(one.category, UserWarning) and text not in self.collected:
-                self.collected.append(text)
-                self.print(f"  [yellow]warning[/]: {escape(text)}")

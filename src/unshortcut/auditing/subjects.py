@@ -13,7 +13,7 @@ from unshortcut.data.class_files import read_class_names
 from unshortcut.data.source import Subset
 from unshortcut.errors import UsageError
 from unshortcut.inference.features import compute_features
-from unshortcut.measuring.settings import Settings
+from unshortcut.measuring.settings import Limit, Settings
 from unshortcut.measuring.subjects.class_names import ClassMapping
 from unshortcut.measuring.subjects.classifier import (
     Classifier,
@@ -28,8 +28,8 @@ from unshortcut.models.load import LoadedModel, from_object, load_model, with_cl
 from unshortcut.progress import bar
 from unshortcut.training.folder import is_run
 
-FIT_IMAGES = 20_000
-"""Maximum number of images to fit a classifier on, unless `full`."""
+FIT_IMAGES = Limit(quick=1000, standard=20_000)
+"""Maximum number of images to fit a classifier on."""
 _COVERED = 0.5
 """Share of the classes of the images that a head must cover to be the classifier."""
 
@@ -107,8 +107,9 @@ class SubjectFactory:
         source, name = self.images.train, self.images.train_name
         if source is None or source.labels is None:
             return None
-        if not self.settings.full and len(source) > FIT_IMAGES:
-            source = Subset(source, stratified(source.labels, FIT_IMAGES, self.settings.seed))
+        most = self.settings.at_most(FIT_IMAGES)
+        if most is not None and len(source) > most:
+            source = Subset(source, stratified(source.labels, most, self.settings.seed))
         with bar(self.console, f"features of {name}", unit="images") as on_progress:
             features = compute_features(
                 model, source, workers=self.workers, on_progress=on_progress

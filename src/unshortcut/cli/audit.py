@@ -2,7 +2,7 @@
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,9 @@ from unshortcut.cli.options import (
     with_options,
     write_json,
 )
+
+if TYPE_CHECKING:
+    from unshortcut.auditing.requirements import Requirement
 
 GROUP = "Evaluate"
 
@@ -49,7 +52,14 @@ def command(
         [],
         metavar="'METRIC>=NUMBER'",
         help="Bound that every MODEL must meet, such as 'shape_bias>=0.4'; otherwise the exit "
-        "status is 1. May be given several times.",
+        "status is 1. 'shape_bias>=previous-0.02' is relative to the audit of --previous. May be "
+        "given several times.",
+    ),
+    junit: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Write a JUnit XML file for a continuous integration system: one test case per "
+        "requirement and MODEL, and one per measurement.",
     ),
     **options: Any,
 ) -> None:
@@ -61,26 +71,48 @@ def command(
 
     - unshortcut audit runs/mine timm:resnet50 --data photos/ --conflict cue-conflict.tar
     - unshortcut audit runs/mine --data shapes --conflict shapes --shift shapes@sketch
+    - unshortcut audit timm:resnet50 --data photos/ --profile quick
     - unshortcut audit model.onnx --data photos/ --only corruptions --require 'mce<=0.8'
     """
-    from unshortcut.auditing.requirements import check_requirements, parse_requirements
+    from unshortcut.auditing.requirements import check_requirements
     from unshortcut.auditor import audit
     from unshortcut.errors import UsageError
 
-    if out.is_dir():
-        raise UsageError(f"'{out}' is a folder, and --out needs an HTML file")
+    for flag, path in (("--out needs an HTML file", out), ("--junit needs an XML file", junit)):
+        if path is not None and path.is_dir():
+            raise UsageError(f"'{path}' is a folder, and {flag}")
     options["only"] = [name for entry in options["only"] for name in entry.split(",")]
     options |= preprocessing(options["size"], options["mean"], options["std"])
-    requirements = parse_requirements(require, options["only"])
+    requirements = _parse_requirements(require, AuditRequest(models, data, **options))
     report = audit(models, data, out=out, **options)
     console = Console()
     console.print(report)
     write_json(json, "audit", report.to_dict(), data=data, models=models, seed=options["seed"])
-    console.print(f"wrote {out}" + ("" if json is None else f" and {json}"), highlight=False)
     results = check_requirements(requirements, report.findings)
+    if junit is not None:
+        from unshortcut.report.junit import write_junit
+
+        write_junit(junit, report.findings, results)
+    written = [str(path) for path in (out, json, junit) if path is not None]
+    console.print(f"wrote {' and '.join(written)}", highlight=False)
     for one in results:
         mark = "[green]met[/]" if one.met else "[bold red]not met[/]"
         text = escape(f"{one.requirement.text} for {one.model}: {one.explanation}")
         console.print(f"{mark}: {text}", highlight=False)
     if not all(one.met for one in results):
         raise typer.Exit(1)
+
+
+def _parse_requirements(texts: list[str], request: AuditRequest) -> "list[Requirement]":
+    """Parse requirements, and check them against the request before anything is measured."""
+    if not texts:
+        return []
+    from unshortcut.auditing.previous import read_previous
+    from unshortcut.auditing.requirements import parse_requirements, refuse_incomparable
+    from unshortcut.auditing.run import settings_of
+    from unshortcut.data.naming import data_name
+
+    previous = None if request.previous is None else read_previous(request.previous)
+    found = parse_requirements(texts, request.only, profile=request.profile, previous=previous)
+    refuse_incomparable(found, previous, data_name(request.data), settings_of(request))
+    return found

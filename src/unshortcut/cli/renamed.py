@@ -4,7 +4,11 @@ COMMANDS = {"neighbours": "neighbors"}
 """New names of commands by their old names."""
 
 FLAGS = {
-    "audit": {"--readout": "--classifier", "--images": "--max-images"},
+    "audit": {
+        "--readout": "--classifier",
+        "--images": "--max-images",
+        "--full": "--profile full",
+    },
     "filter": {"--double": "--keep-originals"},
     "neighbors": {"--neighbours": "--neighbors", "--images": "--query-names"},
     "reproduce": {"--readout": "--probe-data"},

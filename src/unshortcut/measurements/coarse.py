@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
+from unshortcut.measurements.measurement import Finding, Metric, Metrics, OnPlainImages
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Plot, Table
@@ -78,7 +78,7 @@ class CoarseResult:
 Results = Mapping[str, CoarseResult]
 
 
-class Coarse(Measurement[CoarseResult]):
+class Coarse(OnPlainImages[CoarseResult]):
     """Accuracy of coarse and fine decisions, given a hierarchy of classes."""
 
     name = "coarse"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import astuple
 from functools import partial
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
+from unshortcut.measurements.measurement import Finding, Metric, Metrics, OnPlainImages
 from unshortcut.measuring.calibration import (
     BINS,
     SURE,
@@ -27,7 +27,7 @@ HIGHEST_WEIGHT = 0.6
 Results = Mapping[str, ConfidenceResult]
 
 
-class Confidence(Measurement[ConfidenceResult]):
+class Confidence(OnPlainImages[ConfidenceResult]):
     """How often a model is right, and how confident it is when it is right and when it is wrong."""
 
     name = "confidence"

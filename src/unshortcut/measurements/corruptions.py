@@ -7,23 +7,30 @@ import numpy as np
 import plotly.graph_objects as go
 from timm.data import ImageNetInfo
 
-from unshortcut.imaging.corruptions import GROUPS, SMALLEST, corrupt
+from unshortcut.imaging.corruptions import GROUPS, SMALLEST
 from unshortcut.intervals import wilson
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
 from unshortcut.measuring.corruption_accuracy import (
+    CASES,
     COMPARABLE,
     LEVELS,
     NAMES,
     SEVERE,
     Conditions,
     CorruptionsResult,
-    Right,
     corruption_errors,
     corruptions_result,
     mean_corruption_error,
+    mean_seen,
     readable,
     reference_errors,
     relative_mean_corruption_error,
+)
+from unshortcut.measuring.corruption_decisions import (
+    MAX_IMAGES,
+    case_transform,
+    cases_each,
+    decide_corrupted,
 )
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import (
@@ -36,15 +43,12 @@ from unshortcut.measuring.exhibits import (
     Table,
     picture,
 )
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, Curve, bars, curves, plain
-from unshortcut.measuring.settings import Settings
-from unshortcut.measuring.subjects.images import Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.progress import OnProgress, part_of
+from unshortcut.progress import OnProgress
 from unshortcut.randomness import key_bits
 
-MAX_IMAGES = 192
-"""Each image is seen 75 times; three full batches."""
 SHOWN = 3
 """Severity of the pictures."""
 NOTABLE = 0.05
@@ -71,6 +75,7 @@ class Corruptions(Measurement[CorruptionsResult]):
         "snow and frost use generated textures instead of the original ones."
     )
     order = 50
+    quick = True
     uses = ("corrupted",)
     gives = (
         "corruption_accuracy",
@@ -90,22 +95,9 @@ class Corruptions(Measurement[CorruptionsResult]):
                 f"corruptions need images of at least {SMALLEST} px; the model uses "
                 f"{images.view.size} px"
             )
-        labels, total = images.required_labels(), 1 + len(NAMES) * len(LEVELS)
-
-        def right(number: int, shown: Prepared, transform: Transform | None = None) -> Right:
-            progress = part_of(on_progress, number, total)
-            return subject.probabilities(shown, transform, progress).argmax(axis=1) == labels
-
-        def corrupted_right(number: int, name: str, level: int) -> Right:
-            if files is None:
-                return right(number, images, _transform(images, settings, name, level))
-            return right(number, files.of(images, name, level))
-
-        clean = right(0, images)
-        cases = [(name, level) for name in NAMES for level in LEVELS]
-        decided = np.stack([corrupted_right(at, *case) for at, case in enumerate(cases, start=1)])
-        by_name = decided.reshape(len(NAMES), len(LEVELS), -1)
-        corrupted = dict(zip(NAMES, by_name, strict=True))
+        clean = subject.probabilities(images).argmax(axis=1) == images.required_labels()
+        decided = decide_corrupted(subject, images, on_progress)
+        corrupted = dict(zip(NAMES, decided, strict=True))
         conditions = Conditions(
             num_images=len(images),
             total=images.total,
@@ -115,16 +107,22 @@ class Corruptions(Measurement[CorruptionsResult]):
             imagenet=set(images.classes) == set(ImageNetInfo("imagenet-1k").label_names()),
             severities=settings.severities if files is None else "imagenet",
             published=files is not None,
+            cases_each=cases_each(len(images), settings),
         )
         pixels = images.pixels(0)
         shown = [picture(pixels, images.identity(0))]
         for name in NAMES:
             if files is None:
-                changed = _transform(images, settings, name, SHOWN)(pixels, 0)
+                case = CASES.index((name, SHOWN))
+                changed = case_transform(images, settings, case)(pixels, 0)
             else:
                 changed = files.of(images.take([0]), name, SHOWN).pixels(0)
             shown.append(picture(changed, readable(name)))
         return corruptions_result(conditions, clean, corrupted, shown, settings.seed)
+
+    def passes(self, subject: Subject) -> Passes:
+        images = len(subject.labeled(MAX_IMAGES))
+        return Passes(changed=images * cases_each(images, subject.settings), plain=images)
 
     def metrics(self, result: CorruptionsResult, baseline: CorruptionsResult | None) -> Metrics:
         reference, unlike = "AlexNet", result.conditions.unlike_alexnet
@@ -169,7 +167,7 @@ class Corruptions(Measurement[CorruptionsResult]):
             *_notes(list(results.values()), baseline),
             _by_severity(results),
             _by_group(results),
-            *(_heat_map(name, result) for name, result in results.items()),
+            *(_heat_map(name, one) for name, one in results.items() if one.conditions.complete),
             _table(results, baseline),
             _sheet(next(iter(results.values()))),
         ]
@@ -187,13 +185,6 @@ class Corruptions(Measurement[CorruptionsResult]):
         return Finding(text, 0.7 * lost)
 
 
-def _transform(images: Prepared, settings: Settings, name: str, level: int) -> Transform:
-    return images.seeded(
-        (settings.seed, "corruption", name, level),
-        lambda pixels, rng: corrupt(pixels, name, level, rng, settings.severities),
-    )
-
-
 def _phrase(group: str) -> str:
     """The name of a group in a sentence."""
     return "digital corruptions" if group == "digital" else group
@@ -201,14 +192,19 @@ def _phrase(group: str) -> str:
 
 def _notes(results: Sequence[CorruptionsResult], baseline: CorruptionsResult | None) -> list[Note]:
     first = results[0].conditions
-    low, high = wilson(first.num_images / 2, first.num_images)
-    notes = [
-        Note(
-            f"{first.num_images} of {first.total} images at {first.size} px, {_origin(first)}. The "
-            "accuracy for one corruption at one severity has a margin of error of about "
+    text = f"{first.num_images} of {first.total} images at {first.size} px, {_origin(first)}. "
+    if not first.complete:
+        text += (
+            f"Each of them is seen under {first.cases_each} of the {len(CASES)} corruptions and "
+            "severities, so only means over many of these are reliable."
+        )
+    else:
+        low, high = wilson(first.num_images / 2, first.num_images)
+        text += (
+            "The accuracy for one corruption at one severity has a margin of error of about "
             f"{50 * (high - low):.0f} points."
-        ),
-    ]
+        )
+    notes = [Note(text)]
     if first.own_textures:
         text = f"{first.own_textures[0].upper()}{first.own_textures[1:]}"
         notes.append(Note(f"{text}; the mCE over the 13 others can."))
@@ -279,7 +275,7 @@ def _table(results: Results, baseline: CorruptionsResult | None) -> Table:
             Column(titles[0], percent=True, tip="mean over the five severities"),
             Column(titles[1], percent=True, tip=f"error divided by {whose}"),
         ]
-        ratios = corruption_errors(result.errors(NAMES).mean(axis=0), reference)
+        ratios = corruption_errors(mean_seen(result.errors(NAMES)), reference)
         for row, corruption, ratio in zip(cells, NAMES, ratios.tolist(), strict=True):
             row += [result.mean_accuracy(corruption), None if np.isnan(ratio) else ratio]
     return Table(

@@ -8,12 +8,14 @@ from unshortcut.measurements.measurement import Finding, Measurement, Metric, Me
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import UNKNOWN, Estimate, difference, mean_estimate
 from unshortcut.measuring.exhibits import MODEL, Cell, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars, chance_level
 from unshortcut.measuring.shift_accuracy import (
     Count,
     DomainShiftResult,
     Shift,
     measure_shift,
+    most_images,
 )
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent, some
@@ -49,6 +51,7 @@ class DomainShift(Measurement[DomainShiftResult]):
         "texture and color."
     )
     order = 70
+    quick = True
     needs = ("shifts",)
     version = 2
     gives = ("shift_accuracy", "shift_drop", "shift_accuracy_*", "shift_top5_*", "shift_drop_*")
@@ -66,6 +69,12 @@ class DomainShift(Measurement[DomainShiftResult]):
         if all(one.reason for one in shifts):
             raise NotApplicable("; ".join(f"{one.name}: {one.reason}" for one in shifts))
         return DomainShiftResult(tuple(shifts))
+
+    def passes(self, subject: Subject) -> Passes:
+        sizes, most = [len(one) for one in subject.shifts.values()], most_images(subject)
+        shifted = sum(size if most is None else min(size, most) for size in sizes)
+        plain = 0 if subject.data.labels is None else len(subject.labeled())
+        return Passes(changed=shifted, plain=plain)
 
     def metrics(self, result: DomainShiftResult, baseline: DomainShiftResult | None) -> Metrics:
         """The means over all shifts, and each shift by its name."""

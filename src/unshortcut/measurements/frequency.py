@@ -19,13 +19,15 @@ from unshortcut.measuring.exhibits import (
     Table,
     picture,
 )
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Curve, chance_level, curves
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.subjects.images import ImageSample, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress, part_of
 
-MAX_IMAGES = 200
+MAX_IMAGES = Limit(quick=40, standard=200)
 """Each image is seen through every mask."""
 SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
 """Sides r of the mask, as shares of the side of the image."""
@@ -155,6 +157,10 @@ class Frequency(Measurement[FrequencyResult]):
             sides=sides,
             curves=tuple(found),
         )
+
+    def passes(self, subject: Subject) -> Passes:
+        images = len(subject.labeled(MAX_IMAGES))
+        return Passes(changed=len(SHAPES) * len(KEPT) * len(SHARES) * images, plain=images)
 
     def metrics(self, result: FrequencyResult, baseline: FrequencyResult | None) -> Metrics:
         metrics = {}

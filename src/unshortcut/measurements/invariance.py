@@ -9,12 +9,14 @@ from unshortcut.measurements.measurement import Finding, Measurement, Metric, Me
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
-from unshortcut.measuring.invariance_profiles import InvarianceResult, profiles
+from unshortcut.measuring.invariance_profiles import VARIATIONS, InvarianceResult, profiles
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, Curve, bars, curves
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
-MAX_IMAGES = 150
+MAX_IMAGES = Limit(quick=40, standard=150)
 """Each image is seen at every level of every variation."""
 HARDLY, ANOTHER = 0.25, 0.8
 """Movements below the first count as none, those above the second as one to another image."""
@@ -53,6 +55,10 @@ class Invariance(Measurement[InvarianceResult]):
         if len(images) < 2:
             raise NotApplicable("distances between images need at least two images")
         return profiles(subject, images, on_progress)
+
+    def passes(self, subject: Subject) -> Passes:
+        images = len(subject.unlabeled(MAX_IMAGES))
+        return Passes(changed=sum(len(one.levels) for one in VARIATIONS) * images, plain=images)
 
     def metrics(self, result: InvarianceResult, baseline: InvarianceResult | None) -> Metrics:
         metrics = {}

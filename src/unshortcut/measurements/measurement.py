@@ -15,7 +15,8 @@ from unshortcut.discovery import find_all
 from unshortcut.errors import unknown
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Exhibit
-from unshortcut.measuring.settings import Input
+from unshortcut.measuring.passes import Passes
+from unshortcut.measuring.settings import Input, Profile
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
@@ -89,6 +90,8 @@ class Measurement(ABC, Generic[R]):
     """Inputs without which it does not apply."""
     uses: ClassVar[tuple[Input, ...]] = ()
     """Inputs that change its result if they are given; it does without them."""
+    quick: ClassVar[bool] = False
+    """Whether the profile `quick` includes it."""
     version: ClassVar[int] = 1
     """To be increased when the same inputs would give another result."""
     gives: ClassVar[tuple[str, ...]]
@@ -100,6 +103,13 @@ class Measurement(ABC, Generic[R]):
     @abstractmethod
     def measure(self, subject: Subject, on_progress: OnProgress) -> R:
         """Measure one model. Raises `NotApplicable` if there is nothing to measure."""
+
+    def passes(self, subject: Subject) -> Passes | None:
+        """How often it will run the model, at most; None if that is not known.
+
+        May raise what `measure` would raise. The time of the measurement is estimated from it.
+        """
+        return None
 
     @abstractmethod
     def metrics(self, result: R, baseline: R | None) -> Metrics:
@@ -114,11 +124,23 @@ class Measurement(ABC, Generic[R]):
         return None
 
 
-def measurements(only: Sequence[str] = ()) -> dict[str, Measurement]:
-    """The measurements by name, in the order of the page: all, or `only` some."""
+class OnPlainImages(Measurement[R]):
+    """A measurement of plain images alone, which costs nothing beside others that use them."""
+
+    quick = True
+
+    def passes(self, subject: Subject) -> Passes:
+        return Passes(plain=len(subject.unlabeled()))
+
+
+def measurements(only: Sequence[str] = (), profile: Profile = "standard") -> dict[str, Measurement]:
+    """The measurements by name, in the order of the page: those of a profile, or `only` some."""
     known = find_all("unshortcut.measurements", Measurement)  # type: ignore[type-abstract]
     for name in only:
         if name not in known:
             raise unknown("measurement", name, sorted(known))
-    chosen = [known[name]() for name in known if not only or name in only]
+    every = profile != "quick"
+    chosen = [
+        one() for name, one in known.items() if (name in only if only else every or one.quick)
+    ]
     return {one.name: one for one in sorted(chosen, key=lambda one: one.order)}

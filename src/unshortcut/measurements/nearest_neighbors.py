@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.inference.features import Features
-from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
+from unshortcut.measurements.measurement import Finding, Metric, Metrics, OnPlainImages
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Exhibit, Note, Picture, Plot, picture
@@ -51,7 +51,7 @@ class NeighborsResult:
     """Some of the images, to be shown."""
 
 
-class Neighbors(Measurement[NeighborsResult]):
+class Neighbors(OnPlainImages[NeighborsResult]):
     """Nearest neighbors in feature space."""
 
     name = "neighbors"

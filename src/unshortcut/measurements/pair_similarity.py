@@ -12,13 +12,15 @@ from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Plot, Table
 from unshortcut.measuring.pair_distributions import PAIR_TITLES, Distribution, cosine_histograms
-from unshortcut.measuring.pairs import KINDS, Cosines
+from unshortcut.measuring.pairs import KINDS, Cosines, pair_transforms
+from unshortcut.measuring.passes import Passes
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.similarities import pair_similarities
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
-MAX_IMAGES = 256
+MAX_IMAGES = Limit(quick=64, standard=256)
 """Making the textures of the images takes the longest."""
 SHUFFLED = ("patch", "texture")
 """Kinds of pairs whose second image has the texture of the first, but not its shape."""
@@ -74,18 +76,20 @@ class Similarity(Measurement[PairsResult]):
     result = PairsResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> PairsResult:
-        count = len(subject.data)
-        if count < 2:
+        if len(subject.data) < 2:
             raise NotApplicable("pairs of different images need at least two images")
         settings = subject.settings
         cosines = pair_similarities(
             subject.model,
             subject.data,
-            count=count if settings.full else min(count, MAX_IMAGES),
+            count=_num_images(subject),
             seed=settings.seed,
             on_progress=on_progress,
         )
         return pairs_result(cosines, settings.seed)
+
+    def passes(self, subject: Subject) -> Passes:
+        return Passes(changed=len(pair_transforms(KINDS)) * _num_images(subject))
 
     def metrics(self, result: PairsResult, baseline: PairsResult | None) -> Metrics:
         likeness = {
@@ -137,6 +141,11 @@ class Similarity(Measurement[PairsResult]):
         if found.low <= 1:
             similar = f"{percent(found.value)} as similar to the image as another view of it"
         return Finding(f"finds an image's shuffled patches {similar}", 0.6 * min(1.0, found.value))
+
+
+def _num_images(subject: Subject) -> int:
+    count, most = len(subject.data), subject.settings.at_most(MAX_IMAGES)
+    return count if most is None else min(count, most)
 
 
 def pairs_result(cosines: Cosines, seed: int = 0) -> PairsResult:

@@ -9,9 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
-from unshortcut.measuring.cue_decisions import ShapeBiasResult, decide
+from unshortcut.measuring.cue_decisions import ShapeBiasResult, decide, num_stimuli
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars, chance_level, color, error_bars, plain
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 from unshortcut.measuring.subjects.subject import Subject
@@ -49,6 +50,7 @@ class ShapeBias(Measurement[ShapeBiasResult]):
     )
     order = 10
     needs = ("conflict",)
+    quick = True
     gives = (
         "shape_bias",
         "shape_bias_coverage",
@@ -61,6 +63,9 @@ class ShapeBias(Measurement[ShapeBiasResult]):
         if subject.conflict is None:
             raise NotApplicable("there are no cue-conflict stimuli")
         return decide(subject, subject.conflict, on_progress)
+
+    def passes(self, subject: Subject) -> Passes:
+        return Passes(changed=num_stimuli(subject, subject.conflict) if subject.conflict else 0)
 
     def metrics(self, result: ShapeBiasResult, baseline: ShapeBiasResult | None) -> Metrics:
         counts = f"{result.shape} decisions for shape and {result.texture} for texture"

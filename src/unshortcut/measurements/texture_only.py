@@ -19,14 +19,16 @@ from unshortcut.measuring.exhibits import (
     Table,
     picture,
 )
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars, chance_level
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.subjects.images import ImageSample, Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.texture_images import solved_by_texture, texture_of, tiles_of
 from unshortcut.measuring.wording import percent, some
 from unshortcut.progress import OnProgress, part_of
 
-MAX_IMAGES = 300
+MAX_IMAGES = Limit(quick=80, standard=300)
 """Each image is turned into a texture in two ways."""
 NUM_EXAMPLES = 6
 MAX_BARS = 24
@@ -99,6 +101,7 @@ class TextureOnly(Measurement[TextureOnlyResult]):
         "number of classes). Intervals are Wilson's, 95 %."
     )
     order = 20
+    quick = True
     gives = ("texture_only_accuracy", "patch_tiling_accuracy", "texture_solved_classes")
     result = TextureOnlyResult
 
@@ -136,6 +139,10 @@ class TextureOnly(Measurement[TextureOnlyResult]):
             classes=tuple(sorted(classes, key=lambda one: -one.synthesized.value)),
             examples=_best_examples(images, transforms, probabilities),
         )
+
+    def passes(self, subject: Subject) -> Passes:
+        images = len(subject.labeled(MAX_IMAGES))
+        return Passes(changed=len(_TEXTURES) * images, plain=images)
 
     def metrics(self, result: TextureOnlyResult, baseline: TextureOnlyResult | None) -> Metrics:
         title = "Accuracy on synthesized textures"

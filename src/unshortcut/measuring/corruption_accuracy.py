@@ -18,6 +18,8 @@ from unshortcut.measuring.settings import Severities
 from unshortcut.measuring.subjects.corrupted import LEVELS
 
 NAMES = tuple(CORRUPTIONS)
+CASES = tuple((name, level) for name in NAMES for level in LEVELS)
+"""Every corruption at every severity."""
 COMPARABLE = tuple(name for name in NAMES if name not in APPROXIMATE)
 """Corruptions made as in ImageNet-C, whose metrics can be compared with published ones."""
 SEVERE = 3
@@ -30,6 +32,8 @@ OWN_TEXTURES = (
 )
 
 Right = NDArray[np.bool_]
+Shares = NDArray[np.float64]
+"""1 where a model is right, 0 where it is wrong, NaN where it has not seen an image."""
 Errors = NDArray[np.float64]
 """(C,) error rates under each corruption, each a mean over the five severities; or (n, C)."""
 
@@ -60,7 +64,7 @@ class Conditions:
     """What the metrics were measured on."""
 
     num_images: int
-    """Number of images, each seen under every corruption."""
+    """Number of images."""
     total: int
     """Number of images available."""
     image_set: str
@@ -73,6 +77,13 @@ class Conditions:
     severities: Severities
     published: bool = False
     """Whether the corrupted images were read from disk, and not made in memory."""
+    cases_each: int = len(CASES)
+    """Number of corruptions and severities under which each image is seen."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether each image is seen under every corruption at every severity."""
+        return self.cases_each == len(CASES)
 
     @property
     def own_textures(self) -> str:
@@ -113,6 +124,8 @@ class CorruptionsResult:
     """By corruption: the accuracy at each of `LEVELS`."""
     mistakes: dict[str, str]
     """By corruption: one digit per image, the number of levels at which it is misclassified."""
+    seen: dict[str, str]
+    """By corruption: one digit per image, the number of levels at which the model has seen it."""
     clean_mistakes: str
     """One digit per image: 1 if it is misclassified without corruption."""
     pictures: tuple[Picture, ...]
@@ -123,12 +136,16 @@ class CorruptionsResult:
         return float(np.mean(self.accuracy[corruption]))
 
     def errors(self, names: Sequence[str]) -> Errors:
-        """(n, C): the share of levels at which each image is misclassified."""
-        return np.stack([_digits(self.mistakes[name]) for name in names], axis=1) / len(LEVELS)
+        """(n, C): share of the seen levels at which each image is misclassified; NaN without."""
+        wrong, seen = (
+            np.stack([_digits(digits[name]) for name in names], axis=1)
+            for digits in (self.mistakes, self.seen)
+        )
+        return np.divide(wrong, seen, out=np.full(wrong.shape, np.nan), where=seen > 0)
 
     def without_errors(self) -> str:
         """Why there is no mCE relative to this model; empty if there is one."""
-        errors = self.errors(NAMES).mean(axis=0)
+        errors = mean_seen(self.errors(NAMES))
         names = [readable(name) for name, error in zip(NAMES, errors, strict=True) if error == 0]
         return f"the baseline makes no errors under {', '.join(names)}" if names else ""
 
@@ -140,7 +157,7 @@ class CorruptionsResult:
 def corruptions_result(
     conditions: Conditions,
     clean: Right,
-    corrupted: Mapping[str, Right],
+    corrupted: Mapping[str, Right | Shares],
     pictures: Sequence[Picture] = (),
     seed: int = 0,
 ) -> CorruptionsResult:
@@ -148,17 +165,20 @@ def corruptions_result(
 
     Args:
         clean: (n,) whether each image is classified correctly.
-        corrupted: the same (5, n) at each severity, by corruption.
+        corrupted: the same (5, n) at each severity, by corruption; NaN where a model has not seen
+            an image. All images must be seen equally often, and all cases by about as many images.
 
     The intervals of means are bootstraps over images, not over corrupted copies, because the copies
     of an image are not independent.
     """
 
-    def mean(rights: Sequence[Right]) -> Estimate:
-        return Estimate.mean_share(np.concatenate(rights).mean(axis=0, dtype=np.float64), seed=seed)
+    def mean(rights: Sequence[Shares]) -> Estimate:
+        shares = mean_seen(np.concatenate(rights))
+        return Estimate.mean_share(shares[~np.isnan(shares)], seed=seed)
 
-    rights = list(corrupted.values())
-    every = np.concatenate(rights).mean(axis=0, dtype=np.float64)
+    by_name = {name: right.astype(np.float64) for name, right in corrupted.items()}
+    rights = list(by_name.values())
+    every = mean_seen(np.concatenate(rights))
     return CorruptionsResult(
         conditions,
         clean=Estimate.share(clean),
@@ -166,11 +186,10 @@ def corruptions_result(
         severe=mean([right[SEVERE - 1 :] for right in rights]),
         by_severity=tuple(mean([right[[at]] for right in rights]) for at in range(len(LEVELS))),
         drop=Estimate.mean(clean - every, seed=seed),
-        groups={group: mean([corrupted[one] for one in names]) for group, names in GROUPS.items()},
-        accuracy={name: tuple(map(float, one.mean(axis=1))) for name, one in corrupted.items()},
-        mistakes={
-            name: "".join(map(str, (~one).sum(axis=0).tolist())) for name, one in corrupted.items()
-        },
+        groups={group: mean([by_name[one] for one in names]) for group, names in GROUPS.items()},
+        accuracy={name: tuple(map(float, mean_seen(one.T))) for name, one in by_name.items()},
+        mistakes={name: _counts(one == 0) for name, one in by_name.items()},
+        seen={name: _counts(~np.isnan(one)) for name, one in by_name.items()},
         clean_mistakes="".join("01"[wrong] for wrong in (~clean).tolist()),
         pictures=tuple(pictures),
     )
@@ -186,7 +205,7 @@ def mean_corruption_error(
     """
     errors, (others, _) = result.errors(names), _reference(result, baseline, names)
     return Estimate.of(
-        lambda rows: mce(errors[rows].mean(axis=0), others[rows].mean(axis=0)), len(errors)
+        lambda rows: mce(mean_seen(errors[rows]), mean_seen(others[rows])), len(errors)
     )
 
 
@@ -199,9 +218,9 @@ def relative_mean_corruption_error(
 
     def statistic(rows: NDArray[np.int64]) -> float:
         return relative_mce(
-            errors[rows].mean(axis=0),
+            mean_seen(errors[rows]),
             float(clean[rows].mean()),
-            others[rows].mean(axis=0),
+            mean_seen(others[rows]),
             float(others_clean[rows].mean()),
         )
 
@@ -212,7 +231,7 @@ def reference_errors(baseline: CorruptionsResult | None, names: Sequence[str]) -
     """The error rates (C,) of the baseline, or of AlexNet, under corruptions."""
     if baseline is None:
         return np.array([ALEXNET_ERRORS[name] for name in names])
-    return baseline.errors(names).mean(axis=0)
+    return mean_seen(baseline.errors(names))
 
 
 def corruption_errors(errors: Errors, reference: Errors) -> Errors:
@@ -247,6 +266,18 @@ def _reference(
 def readable(name: str) -> str:
     """The name of a corruption with spaces for underscores."""
     return name.replace("_", " ")
+
+
+def mean_seen(values: Shares) -> Shares:
+    """Means over the first axis of those that are not NaN; NaN if all are."""
+    known = ~np.isnan(values)
+    total, count = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
+def _counts(cases: Right) -> str:
+    """The number of levels (5, n) of each image, as digits."""
+    return "".join(map(str, cases.sum(axis=0).tolist()))
 
 
 def _digits(text: str) -> Errors:

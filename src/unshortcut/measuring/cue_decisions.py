@@ -11,14 +11,15 @@ from unshortcut.errors import UsageError
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture, picture
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.shape_bias import CueCounts, bias_interval, by_shape, shape_bias
 from unshortcut.measuring.subjects.conflict import Conflict
 from unshortcut.measuring.subjects.images import Pixels, stratified
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
-MAX_STIMULI = 4000
-"""Limit on the stimuli, unless all are requested; the published set has 1,280."""
+MAX_STIMULI = Limit(quick=240, standard=4000)
+"""The published set has 1,280."""
 EXAMPLES = 8
 LOW_COVERAGE = 0.1
 """With a lower coverage the bias is meaningless."""
@@ -130,6 +131,12 @@ class Cues:
         self.usable = ~self.agree & (self.shapes >= 0) & (self.textures >= 0)
 
 
+def num_stimuli(subject: Subject, conflict: Conflict) -> int:
+    """The number of stimuli to classify, at most."""
+    conflicts, most = conflict.shapes != conflict.textures, subject.settings.at_most(MAX_STIMULI)
+    return min(int(conflicts.sum()), len(conflicts) if most is None else most)
+
+
 def decide(
     subject: Subject, conflict: Conflict, on_progress: OnProgress | None = None
 ) -> ShapeBiasResult:
@@ -142,7 +149,8 @@ def decide(
             f"none of the {len(cues.usable)} stimuli has two different cues that the model knows; "
             f"{int(cues.agree.sum())} have cues that agree"
         )
-    images = subject.prepare(conflict.source, MAX_STIMULI, whole=True)
+    most = subject.settings.at_most(MAX_STIMULI)
+    images = subject.prepare(conflict.source, most, whole=True)
     images = images.take(np.flatnonzero(cues.usable[images.indices]))
     if not len(images):
         raise UsageError("no stimulus with conflicting cues can be read")

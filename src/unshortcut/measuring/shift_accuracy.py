@@ -16,6 +16,7 @@ from unshortcut.data.source import ImageSource
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate, difference
 from unshortcut.measuring.exhibits import Picture, picture
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
@@ -23,8 +24,8 @@ from unshortcut.measuring.top5 import top5_hits
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
-MAX_IMAGES = 1000
-"""Limit on the images of a shift, unless all are requested."""
+MAX_IMAGES = Limit(quick=200, standard=1000)
+"""Of each shift."""
 EXAMPLES = 5
 """Number of images of a shift that are shown."""
 
@@ -122,8 +123,7 @@ def measure_shift(
         subject = subject.deciding(present)
         shared = {one: one for one in subject.decisions.over(present).names}
     outputs, names = subject.decisions.over(tuple(shared)), tuple(shared)
-    most = min(MAX_IMAGES, subject.settings.max_images)
-    images = subject.prepare(source, most, classes=tuple(shared.values()))
+    images = subject.prepare(source, most_images(subject), classes=tuple(shared.values()))
     probabilities = subject.probabilities(images, None, on_progress, selection=outputs)
     inside: Sequence[Count | None] = [None] * len(names)
     if not alone:
@@ -140,6 +140,12 @@ def measure_shift(
         absent=() if alone else tuple(one for one in subject.classes if one not in used),
         examples=_examples(images, probabilities, names, subject.settings.seed),
     )
+
+
+def most_images(subject: Subject) -> int | None:
+    """Maximum number of images of each shift; None for all."""
+    limits = (subject.settings.at_most(MAX_IMAGES), subject.settings.most_images)
+    return min((one for one in limits if one is not None), default=None)
 
 
 def _shared_classes(subject: Subject, source: ImageSource) -> tuple[dict[str, str], dict[str, str]]:
@@ -177,11 +183,11 @@ def _inside(subject: Subject, outputs: ClassOutputs, merged: Mapping[str, str]) 
         at = {name: number for number, name in enumerate(outputs.names)}
         numbers = [at.get(merged.get(name, name), -1) for name in subject.data.classes or ()]
         source = Relabeled(subject.data, outputs.names, numbers)
-        images = subject.prepare(source, subject.settings.max_images, classes=outputs.names)
+        images = subject.prepare(source, subject.settings.most_images, classes=outputs.names)
     elif outputs.names == subject.classes:
         images = subject.labeled()
     else:
-        images = subject.prepare(subject.data, subject.settings.max_images, classes=outputs.names)
+        images = subject.prepare(subject.data, subject.settings.most_images, classes=outputs.names)
     return _counts(subject.probabilities(images, selection=outputs), images)
 
 

@@ -1,17 +1,14 @@
-"""Results of audits, read back from the JSON files that `unshortcut audit --json` writes."""
+"""Results of audits that are compared, from JSON files or from reports."""
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
-
+from unshortcut.auditing.audit_files import parse_audit, read_audit_file
 from unshortcut.errors import UsageError
 from unshortcut.measurements.measurement import Metric
 from unshortcut.report.report import Report
-from unshortcut.result import public_name, unique_names
+from unshortcut.result import unique_names
 
 AuditLike = str | Path | Report
 """A JSON file, or the report that `audit` returned."""
@@ -53,63 +50,16 @@ def read_audits(audits: Sequence[AuditLike]) -> tuple[AuditResult, ...]:
     )
 
 
-class _MetricEntry(BaseModel):
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
-    label: str = ""
-    percent: bool = False
-
-
-class _ModelEntry(BaseModel):
-    metrics: dict[str, _MetricEntry]
-
-
-class _Content(BaseModel):
-    data: str
-    num_images: int
-    inputs: dict[str, str] = {}
-    models: dict[str, _ModelEntry]
-
-    @property
-    def measured_on(self) -> str:
-        inputs = [f"{kind} {public_name(name)}" for kind, name in sorted(self.inputs.items())]
-        return ", ".join([f"{public_name(self.data)} ({self.num_images:,} images)", *inputs])
-
-
-class _File(BaseModel):
-    metrics: _Content
-
-
 def _name(audit: AuditLike) -> str:
     return "report" if isinstance(audit, Report) else Path(audit).name
 
 
 def _read(audit: AuditLike, name: str) -> AuditResult:
-    try:
-        if isinstance(audit, Report):
-            content = _Content.model_validate(audit.to_dict())
-        else:
-            content = _File.model_validate(json.loads(Path(audit).read_text("utf-8"))).metrics
-    except OSError as error:
-        raise UsageError(f"'{audit}' cannot be read: {error.strerror}") from None
-    except (ValueError, ValidationError):
-        raise UsageError(
-            f"'{audit}' is not the result of an audit; `unshortcut audit MODEL --json FILE` writes "
-            "such a file"
-        ) from None
+    if isinstance(audit, Report):
+        content = parse_audit(audit.to_dict())
+    else:
+        content = read_audit_file(audit)
     models = tuple(
-        AuditedModel(model, name, _metrics(entry.metrics))
-        for model, entry in content.models.items()
+        AuditedModel(model, name, entry.read_metrics()) for model, entry in content.models.items()
     )
     return AuditResult(name, content.measured_on, models)
-
-
-def _metrics(entries: Mapping[str, _MetricEntry]) -> dict[str, Metric]:
-    found = {}
-    for name, one in entries.items():
-        if one.value is not None and math.isfinite(one.value):
-            label = one.label or name.replace("_", " ").capitalize()
-            found[name] = Metric(label, one.value, one.low, one.high, one.percent, note=one.note)
-    return found

@@ -8,10 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from unshortcut.auditing.changes import Change
 from unshortcut.data.tree import IMAGE_EXTENSIONS
 from unshortcut.measurements.measurement import Metric
 from unshortcut.measuring.correlation import Correlation
 from unshortcut.measuring.exhibits import Column
+from unshortcut.progress import duration as duration
 
 DASH = "–"
 """Shown where there is no number."""
@@ -64,6 +66,18 @@ def interval_of(metric: Metric) -> str:
     return " to ".join(text.removesuffix(_PERCENT) for text in texts)
 
 
+def change_of(change: Change) -> str:
+    """Format the difference of a metric to its earlier value, in its unit: `+2.1`, `−0.034`."""
+    return _signed(change.by.value, change)
+
+
+def change_interval(change: Change) -> str:
+    """Format the interval of a difference: `−1.2 to +5.4`, or nothing."""
+    if math.isnan(change.by.low) or math.isnan(change.by.high):
+        return ""
+    return f"{_signed(change.by.low, change)} to {_signed(change.by.high, change)}"
+
+
 def correlation_text(found: Correlation) -> str:
     """A correlation in words: `0.82 (95 % interval 0.31 to 0.96), 8 models`."""
     if math.isnan(found.value):
@@ -73,14 +87,6 @@ def correlation_text(found: Correlation) -> str:
         return f"{value}, {found.n} models; {found.reason}"
     interval = f"95 % interval {number(found.low, 2)} to {number(found.high, 2)}"
     return f"{value} ({interval}), {found.n} models"
-
-
-def duration(seconds: float) -> str:
-    """Format a duration: `0.4 s`, `12 s`, `3 min 20 s`."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def listed(names: list[str]) -> str:
@@ -112,6 +118,16 @@ def shortened(name: str, most: int = 44) -> str:
 def printable(text: str) -> str:
     """Replace control characters, which a terminal would obey."""
     return "".join("�" if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)
+
+
+def sentence(clause: str) -> str:
+    """A clause as a sentence: with a capital letter and a full stop."""
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def _signed(value: float, change: Change) -> str:
+    text = number(value, _digits(change.now), percent=change.now.percent).removesuffix(_PERCENT)
+    return f"+{text}" if value > 0 and text[0] != DASH else text
 
 
 def _digits(metric: Metric) -> int:

@@ -12,10 +12,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from unshortcut.auditing.changes import ModelChanges
 from unshortcut.auditing.findings import Findings
 from unshortcut.files import write_text
 from unshortcut.report.comparison import gaps, headlines, notes_of
-from unshortcut.report.formats import DASH, interval_of, printable, value_of
+from unshortcut.report.formats import (
+    DASH,
+    change_interval,
+    change_of,
+    interval_of,
+    printable,
+    value_of,
+)
 from unshortcut.report.page import render
 from unshortcut.report.shell import notebook_frame
 
@@ -45,7 +53,7 @@ class Report:
         return notebook_frame(self.html(), "Audit")
 
     def __rich__(self) -> RenderableType:
-        return Group(*self._verdicts(), *self._comparison(), *self._gaps())
+        return Group(*self._verdicts(), *self._comparison(), *self._changes(), *self._gaps())
 
     def __str__(self) -> str:
         console = Console(file=io.StringIO(), width=_WIDTH, color_system=None)
@@ -84,6 +92,20 @@ class Report:
         for note, number in notes.items():
             yield Padding(Text(f"[{number}] {printable(note)}", style="dim"), (0, 0, 0, 2))
 
+    def _changes(self) -> Iterator[RenderableType]:
+        """What has changed since an earlier audit."""
+        changes = self.findings.changes
+        if changes is None:
+            return
+        yield Text(f"What has changed since {printable(changes.previous)}", style="bold")
+        for difference in changes.differences:
+            yield Text(f"Not comparable: {printable(difference.text)}.", style="yellow")
+        for one in changes.models:
+            for note in one.notes:
+                yield Text(f"{printable(one.model)}: {printable(note)}", style="dim")
+            if one.changes:
+                yield _change_table(one)
+
     def _gaps(self) -> Iterator[RenderableType]:
         """What was not measured and why."""
         for name, entries in self.findings.entries.items():
@@ -91,3 +113,22 @@ class Report:
                 who = f" ({', '.join(gap.models)})" if gap.models else ""
                 text = f"{name}{who}: {gap.status}: {gap.reason}"
                 yield Text(printable(text), style="dim")
+
+
+def _change_table(found: ModelChanges) -> Table:
+    """The metrics of one model in two audits."""
+    styles = {"better": "green", "worse": "red"}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(Text(printable(found.model)), overflow="fold")
+    for title in ("before", "now", "change"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    for change in found.changes:
+        if change.now.headline or change.direction:
+            by = Text(change_of(change))
+            if change_interval(change):
+                by.append(f"\n{change_interval(change)}", style="dim")
+            label, direction = printable(change.now.label), change.direction
+            values = (value_of(one) for one in (change.before, change.now))
+            table.add_row(Text(label), *values, by, Text(direction, styles.get(direction, "")))
+    return table

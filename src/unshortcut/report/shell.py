@@ -25,8 +25,8 @@ ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _FORMATS = (
-    "breakable", "cell", "duration", "interval_of", "listed", "number", "prose", "shortened",
-    "sort_key", "value_of", "without_folders",
+    "breakable", "cell", "change_interval", "change_of", "duration", "interval_of", "listed",
+    "number", "prose", "sentence", "shortened", "sort_key", "value_of", "without_folders",
 )  # fmt: skip
 ENVIRONMENT.filters |= {name: getattr(formats, name) for name in _FORMATS}
 ENVIRONMENT.filters |= {"figure_json": figure_json, "public_name": public_name}

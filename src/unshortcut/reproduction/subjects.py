@@ -22,7 +22,7 @@ def fitted_subject(run: Path, evaluation: Evaluation) -> Subject:
         model, train = load_model(run), evaluation.train
         features = features_of(model, train, "train", evaluation.console, None)
         probe = fit_classifier("linear", features, train, "the training data", None, "mean")
-        tested, settings = evaluation.tests["test"], Settings(full=True)
+        tested, settings = evaluation.tests["test"], Settings("full")
         evaluation.fitted[run] = Subject(model.name, model, tested, probe, settings)
     return evaluation.fitted[run]
 

@@ -60,9 +60,9 @@ def test_of_many_classes_a_random_part_gives_a_few_donors_each() -> None:
     labels = _labels(200, 5)
     plan = plan_transplants(labels, np.ones(1000, bool), Settings())
     counts = np.bincount(labels[plan.donors], minlength=200)
-    assert set(counts) == {0, FEWEST} and counts.sum() <= DONORS
+    assert set(counts) == {0, FEWEST} and counts.sum() <= DONORS.standard
     assert (counts[100:] > 0).any() and plan.num_classes == 200
-    whole = plan_transplants(labels, np.ones(1000, bool), Settings(full=True))
+    whole = plan_transplants(labels, np.ones(1000, bool), Settings("full"))
     assert len(whole.donors) == 1000
 
 

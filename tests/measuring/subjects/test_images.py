@@ -110,7 +110,7 @@ def test_a_subset_says_of_how_many_it_is_one() -> None:
     subject = subject_of(lambda images: images.mean((2, 3))[:, :2], _numbered(40))
     few = subject.labeled(10)
     assert (len(few), few.total) == (10, 40)
-    full = subject_of(lambda images: images.mean((2, 3))[:, :2], _numbered(40), full=True)
+    full = subject_of(lambda images: images.mean((2, 3))[:, :2], _numbered(40), profile="full")
     assert len(full.labeled(10)) == 40
 
 

@@ -9,12 +9,15 @@ from unshortcut.measurements.saliency.gradcam import SMALLEST
 from unshortcut.measurements.saliency.maps import (
     EDGES,
     LEVEL,
+    MAX_IMAGES,
+    TRIED,
     Coverages,
     SaliencyResult,
     coverages,
     saliency,
 )
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
@@ -57,6 +60,10 @@ class Saliency(Measurement[SaliencyResult]):
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> SaliencyResult:
         return saliency(subject, on_progress)
+
+    def passes(self, subject: Subject) -> Passes:
+        images = len(subject.labeled(MAX_IMAGES))
+        return Passes(plain=images, with_gradient=images + min(images, TRIED))
 
     def metrics(self, result: SaliencyResult, baseline: SaliencyResult | None) -> Metrics:
         found = result.coverages

@@ -18,13 +18,14 @@ from unshortcut.inference.preprocessing import normalize
 from unshortcut.measurements.saliency import gradcam
 from unshortcut.measuring.estimates import UNKNOWN, Estimate
 from unshortcut.measuring.exhibits import Picture, picture
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.subjects.images import Pixels, Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 
-MAX_IMAGES, MAX_SHOWN = 96, 24
+MAX_IMAGES, MAX_SHOWN = Limit(quick=24, standard=96), 24
 """Limits on the images that are measured, and on those that are shown."""
-_BATCH, _TRIED = 16, 4
+_BATCH, TRIED = 16, 4
 """Images per batch, and images used to choose the layer."""
 _SIDE, _OPACITY = 160, 0.65
 """Side of the pictures, and opacity of the color where a map is 1."""
@@ -111,7 +112,7 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
     images = subject.labeled(MAX_IMAGES)
     labels = images.required_labels()
     decided = subject.probabilities(images).argmax(axis=1)
-    tried = _tensor(subject, images, range(len(images))[:_TRIED])
+    tried = _tensor(subject, images, range(len(images))[:TRIED])
     layers = gradcam.find_layers(module, scores, tried)
     shown = set(images.some(MAX_SHOWN, subject.settings.seed).indices.tolist())
     decisions, pictures = [], []

@@ -7,11 +7,16 @@ from functools import partial
 import plotly.graph_objects as go
 
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
-from unshortcut.measurements.transplant.plan import FEWEST, HOSTS
+from unshortcut.measurements.transplant.plan import FEWEST, HOSTS, QUICK_HOSTS
 from unshortcut.measurements.transplant.regions import CELLS, CENTER
-from unshortcut.measurements.transplant.transplants import TransplantResult, transplant
+from unshortcut.measurements.transplant.transplants import (
+    TransplantResult,
+    num_passes,
+    transplant,
+)
 from unshortcut.measuring.estimates import UNKNOWN
 from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars, plain
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
@@ -51,14 +56,19 @@ class Transplant(Measurement[TransplantResult]):
         "paste) and from other images of the patch's class: if these have the same effect, the cue "
         "is at the same position in the whole class. Intervals are 95 %, over the images that "
         "provide patches: a bootstrap for means over classes, Wilson's for a class. A cue that "
-        "none of the images contains cannot be found."
+        f"none of the images contains cannot be found. The profile quick has {QUICK_HOSTS} images "
+        f"in the place of {HOSTS}, and steps of a whole square."
     )
     order = 30
+    quick = True
     gives = ("transplant_follow", "transplant_worst_class", "transplant_lift", "transplant_control")
     result = TransplantResult
 
     def measure(self, subject: Subject, on_progress: OnProgress) -> TransplantResult:
         return transplant(subject, on_progress)
+
+    def passes(self, subject: Subject) -> Passes:
+        return Passes(changed=num_passes(subject), plain=len(subject.labeled()))
 
     def metrics(self, result: TransplantResult, baseline: TransplantResult | None) -> Metrics:
         worst = result.strongest()

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.settings import Settings
+from unshortcut.measuring.settings import Limit, Settings
 from unshortcut.randomness import generator
 
-DONORS, FEWEST, MOST = 100, 3, 10
+DONORS, FEWEST, MOST = Limit(quick=30, standard=100), 3, 10
 """Approximate number of all donors, and limits per class; with many classes some have none."""
-HOSTS = 12
+HOSTS, QUICK_HOSTS = 12, 4
 """Limit on the images of other classes that receive the patches of a class."""
 
 Rows = NDArray[np.int64]
@@ -51,14 +51,16 @@ def plan_transplants(labels: Rows, right: NDArray[np.bool_], settings: Settings)
             f"of two classes; there are some of {len(members)} of {len(np.unique(labels))} classes"
         )
     each, classes = len(order), len(members)
-    if not settings.full:
-        each, classes = min(MOST, max(FEWEST, DONORS // len(members))), DONORS // FEWEST
+    most = settings.at_most(DONORS)
+    if most is not None:
+        each, classes = min(MOST, max(FEWEST, most // len(members))), most // FEWEST
+    num_hosts = QUICK_HOSTS if settings.profile == "quick" else HOSTS
     pastes: list[tuple[int, int, int, int]] = []
     donors: list[int] = []
     for label in sorted(islice(members, classes)):
         others = [rows for other, rows in members.items() if other != label]
         rounds = (row for one in zip_longest(*others) for row in one if row is not None)
-        hosts = list(islice(rounds, HOSTS))
+        hosts = list(islice(rounds, num_hosts))
         for donor in members[label][:each]:
             for steps, row in enumerate(hosts, start=1):
                 other = _after(row, members[int(labels[row])], 1)

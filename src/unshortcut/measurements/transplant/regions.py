@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unshortcut.measuring.exhibits import Picture, picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, within
 from unshortcut.randomness import generator
 
 PARTS = 4
@@ -57,11 +57,15 @@ class Region:
         return left, top, right, bottom
 
 
-def regions(side: int) -> tuple[Region, ...]:
-    """Squares of a quarter of the side in steps of half a square, four strips, and the frame."""
+def regions(side: int, steps: int = STEPS) -> tuple[Region, ...]:
+    """Squares of a quarter of the side, four strips, and the frame.
+
+    Args:
+        steps: steps per side of a square; with 1 the squares lie side by side.
+    """
     assert side >= SMALLEST
     square = round(side / PARTS)
-    starts = np.linspace(0, side - square, CELLS - STEPS + 1).round().astype(int).tolist()
+    starts = np.linspace(0, side - square, (PARTS - 1) * steps + 1).round().astype(int).tolist()
     found = [
         _box(_position(top + square / 2, left + square / 2, side), side, left, top, square, square)
         for top in starts
@@ -134,11 +138,6 @@ def drops(
         )
         after.append(_against(without, np.repeat(decided[rows], count)).reshape(-1, count))
     return np.concatenate(after) - before[:, None]
-
-
-def within(on_progress: OnProgress, before: int, total: int) -> OnProgress:
-    """Reports the progress of a part as progress of the whole."""
-    return lambda done, _: on_progress(before + done, total)
 
 
 def largest(falls: NDArray[np.float64], seed: int) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from unshortcut.intervals import wilson
 from unshortcut.measurements.transplant.plan import TransplantPlan, plan_transplants
 from unshortcut.measurements.transplant.regions import (
     SMALLEST,
+    STEPS,
     Region,
     cut_out,
     drops,
@@ -24,14 +25,13 @@ from unshortcut.measurements.transplant.regions import (
     pasted,
     regions,
     touched,
-    within,
 )
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Picture
 from unshortcut.measuring.subjects.images import Pixels, Prepared
 from unshortcut.measuring.subjects.subject import Subject
-from unshortcut.progress import OnProgress
+from unshortcut.progress import OnProgress, within
 
 WINNERS, WINNERS_OF_A_CLASS = 8, 3
 """Limits on the patches that are shown, and on those of one class."""
@@ -142,7 +142,7 @@ def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
     labels = images.required_labels()
     right = subject.probabilities(images).argmax(axis=1) == labels
     plan = plan_transplants(labels, right, subject.settings)
-    cuts = regions(side)
+    cuts = regions(side, steps_of(subject))
     searches = len(plan.donors) * len(cuts)
     total = searches + 3 * len(plan.host)
     searching, pasting = within(on_progress, 0, total), within(on_progress, searches, total)
@@ -174,6 +174,19 @@ def transplant(subject: Subject, on_progress: OnProgress) -> TransplantResult:
         int(right.sum()),
         len(images),
     )
+
+
+def num_passes(subject: Subject) -> int:
+    """How often the model runs on changed images if it is right on all plain ones."""
+    labels = subject.labeled().required_labels()
+    plan = plan_transplants(labels, np.ones(len(labels), np.bool_), subject.settings)
+    cuts = regions(subject.model.preprocessing.size, steps_of(subject))
+    return len(plan.donors) * len(cuts) + 3 * len(plan.host)
+
+
+def steps_of(subject: Subject) -> int:
+    """Steps per side of a square in the search for the most salient one."""
+    return 1 if subject.settings.profile == "quick" else STEPS
 
 
 def _followed(

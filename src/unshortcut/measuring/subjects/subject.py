@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unshortcut.data.source import ImageSource
 from unshortcut.inference.reading import Unreadable, read_batches
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.settings import Settings
+from unshortcut.measuring.settings import Limit, Settings
 from unshortcut.measuring.subjects.class_names import ClassOutputs
 from unshortcut.measuring.subjects.classifier import Classifier, Outputs, join, run
 from unshortcut.measuring.subjects.conflict import Conflict
@@ -72,19 +72,19 @@ class Subject:
             return self
         return replace(self, classifier=self.head, head=None)
 
-    def labeled(self, most: int | None = None) -> Prepared:
-        """At most `most` images of `classes`, or all with `settings.full`.
+    def labeled(self, most: Limit | int | None = None) -> Prepared:
+        """At most `most` images of `classes`, or all in the profile `full`.
 
         They are the same for all models that know the same classes.
         """
-        return self._at_most(most, self._labeled)
+        return self._labeled.some(self.settings.at_most(most), self.settings.seed)
 
-    def unlabeled(self, most: int | None = None) -> Prepared:
-        """At most `most` images of the data, labeled or not, or all with `settings.full`."""
+    def unlabeled(self, most: Limit | int | None = None) -> Prepared:
+        """At most `most` images of the data, labeled or not, or all in the profile `full`."""
         try:
             return self.labeled(most)
         except NotApplicable:
-            return self._at_most(most, self._unlabeled)
+            return self._unlabeled.some(self.settings.at_most(most), self.settings.seed)
 
     def prepare(
         self,
@@ -113,7 +113,7 @@ class Subject:
         chosen = None if labels is None else labels[rows]
         view = WholeView(self._view.size) if whole else self._view
         images = Prepared(source, view, rows, chosen, names, len(rows))
-        return self._at_most(most, images).decoded(self.workers, on_progress)
+        return images.some(most, self.settings.seed).decoded(self.workers, on_progress)
 
     def outputs(
         self,
@@ -153,24 +153,26 @@ class Subject:
         return self.outputs(images, transform, on_progress).features
 
     @property
+    def num_known(self) -> int:
+        """Number of plain images of the data whose outputs are known."""
+        return len(self._known)
+
+    @property
     def _view(self) -> EvaluationView:
         return self.model.preprocessing.view
 
     @cached_property
     def _labeled(self) -> Prepared:
-        return self.prepare(self.data, self.settings.max_images, classes=self.classes)
+        return self.prepare(self.data, self.settings.most_images, classes=self.classes)
 
     @cached_property
     def _unlabeled(self) -> Prepared:
-        return self.prepare(self.data, self.settings.max_images)
+        return self.prepare(self.data, self.settings.most_images)
 
     @cached_property
     def _known(self) -> dict[int, Outputs]:
         """Outputs for plain images of the data, as far as they are known, by index in the data."""
         return {}
-
-    def _at_most(self, most: int | None, images: Prepared) -> Prepared:
-        return images if self.settings.full else images.some(most, self.settings.seed)
 
     def _batches(
         self, images: Prepared, transform: Transform | None, on_progress: OnProgress | None
