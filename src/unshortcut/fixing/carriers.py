@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from unshortcut.arrays import ImageArray
 from unshortcut.auditing.entries import measure, settled
 from unshortcut.auditing.inputs import open_images, open_optional
 from unshortcut.auditing.request import AuditRequest
@@ -61,6 +62,8 @@ class Carrier:
     score: float
     box: Box
     """In pixels of the full image."""
+    crop: ImageArray | None = None
+    """The image as it was searched, with the cue framed."""
 
 
 @dataclass(frozen=True)
@@ -255,9 +258,10 @@ def _located(
             carried, total = counts.get((split, name), (0, 0))
             counts[split, name] = carried + carries, total + 1
             if best is not None and carries:
-                box = images.full_box(index, inside(template, best[number]))
-                image = images.source.identity(index)
-                carriers.append(Carrier(image, split, name, "", best[number].score, box))
+                seen = inside(template, best[number])
+                crop = images.framed(index, seen)
+                box, image = images.full_box(index, seen), images.source.identity(index)
+                carriers.append(Carrier(image, split, name, "", best[number].score, box, crop))
     carriers.sort(key=lambda one: -one.score)
     accuracies = _accuracies(patch.label, carriers, subject)
     return Cue("", patch, template, bound, counts, *accuracies), carriers

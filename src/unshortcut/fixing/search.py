@@ -52,6 +52,16 @@ class SearchedImages:
         small = cv2.resize(seen, (self.side, self.side), interpolation=cv2.INTER_AREA)
         return np.asarray(small, dtype=np.uint8)
 
+    def framed(self, index: int, box: tuple[float, float, float, float]) -> ImageArray | None:
+        """The searched image with a frame around a box."""
+        pixels = self.pixels(index)
+        if pixels is None:
+            return None
+        left, top, right, bottom = (round(end) for end in box)
+        corners = (left - 1, top - 1), (right, bottom)
+        framed = cv2.rectangle(pixels.copy(), *corners, color=(255, 80, 0), thickness=1)
+        return np.asarray(framed, dtype=np.uint8)
+
     def full_box(
         self, index: int, box: tuple[float, float, float, float]
     ) -> tuple[float, float, float, float]:
