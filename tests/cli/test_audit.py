@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -127,3 +128,46 @@ def test_the_command_on_the_page_has_what_was_given_and_no_folder_of_its_owner(
     assert call(*words) == 0
     page = Path("report.html").read_text()
     assert "unshortcut audit red_models:reds --data images --mapping classes.json --seed 3" in page
+
+
+def test_changes_since_a_previous_audit_are_printed_on_the_page_and_a_gate(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*AUDIT, "--json", "before.json") == 0
+    assert "What has changed" not in Path("report.html").read_text()
+    capsys.readouterr()
+    since = ("--previous", "before.json", "--json", "now.json", "--junit", "audit.xml")
+    assert call(*AUDIT, *since, "--require", "accuracy>=previous-0.02") == 0
+    said = capsys.readouterr().out
+    assert "What has changed since before.json" in said
+    assert "wrote report.html and now.json and audit.xml" in said
+    assert "it was 1 (" in said and "at least 0.98 is required" in said.replace("\n", " ")
+    page = Path("report.html").read_text()
+    assert "What has changed" in page and "before.json" in page
+    changes = json.loads(Path("now.json").read_text())["metrics"]["changes"]
+    assert changes["models"]["red_models:reds"]["metrics"]["accuracy"]["difference"] == 0
+    (case,) = ElementTree.parse("audit.xml").getroot()[0]
+    assert case.get("name") == "accuracy>=previous-0.02"
+    assert call(*AUDIT, *since, "--require", "accuracy>previous") == 1
+    capsys.readouterr()
+    assert call(*AUDIT, *since, "--seed", "1", "--require", "accuracy>=previous") == 2
+    assert "used the seed 0, and this one 1" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--previous", "classes.json"], "is not the result of an audit"),
+        (["--previous", "none.json"], "cannot be read"),
+        (["--require", "accuracy>=previous"], "name its JSON file with --previous"),
+        (["--profile", "fast"], "profile must be one of quick, standard, full, not 'fast'"),
+        (["--full"], "unknown '--full'; it is called '--profile full' now"),
+        (["--junit", "."], "--junit needs an XML file"),
+    ],
+)
+def test_a_wrong_profile_or_previous_audit_is_one_sentence(
+    words: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*AUDIT, *words) == 2
+    output = capsys.readouterr()
+    assert said in " ".join((output.out + output.err).split())

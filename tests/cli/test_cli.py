@@ -21,7 +21,7 @@ from unshortcut.recipes.catalog import GROUPS
 COMMANDS = (
     "advise", "audit", "compare", "demo", "embed", "export", "filter", "finetune", "neighbors",
     "pretrain", "probe", "propose", "protocols", "recipes", "reproduce", "show", "similarity",
-    "spaces", "texturize",
+    "spaces", "subset", "texturize",
 )  # fmt: skip
 
 

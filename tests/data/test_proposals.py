@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.boxed import Boxed
-from unshortcut.data.proposals import COLUMNS, FILE, WithProposals
+from unshortcut.data.proposals import COLUMNS, FILE, WithProposals, elsewhere_note
 from unshortcut.errors import UsageError
 
 SOURCE = Boxed([[], [], []], size=20)
@@ -50,7 +50,10 @@ def test_bad_boxes_are_left_out_and_listed_and_the_others_are_used(tmp_path: Pat
     words = ("not four numbers", "no area", "outside", "not a number", "cut off")
     assert [any(word in reason for reason in reasons) for word in words] == [True] * 5
     assert len(reasons) == 5
-    assert found.without == 2
+    assert (found.without, found.elsewhere) == (2, 1)
+    note = elsewhere_note(found)
+    assert note is not None and "1 images that are not in these data" in note
+    assert elsewhere_note(WithProposals(SOURCE, write(tmp_path, "0,20,20,1,0,0,5,5"))) is None
 
 
 def test_a_file_of_other_data_is_an_error_that_names_both(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import typer
+import yaml
 from PIL import Image
 
 import unshortcut.training
@@ -66,6 +67,9 @@ class Workspace:
                 self.shell(command, where)
         elif block.language == "yaml":
             assert block.path is not None, f"{where}: the first line should name the file"
+            if block.path.startswith(".github/workflows/"):
+                check_workflow(block.text)
+                return
             Path(block.path).write_text(block.text)
             extends = re.search(r"^extends: (\S+)$", block.text, re.M)
             protocol = extends is not None and extends[1] in list_protocols()
@@ -110,6 +114,16 @@ class Workspace:
         discovery._modules.cache_clear()
         importlib.invalidate_caches()
         importlib.import_module(name)
+
+
+def check_workflow(text: str) -> None:
+    """Fail where a step of a GitHub workflow runs a command of ours that does not exist."""
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    lines = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
+    commands = [shlex.split(line) for line in lines if line.startswith("unshortcut ")]
+    assert commands, "the workflow runs nothing"
+    for _, *words in commands:
+        parse(words)
 
 
 def parse(words: list[str]) -> None:

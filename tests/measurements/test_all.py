@@ -1,18 +1,22 @@
 """What holds for every measurement, whichever it is."""
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+import torch
 from rich.console import Console
 
 from unshortcut.auditing.findings import Findings
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.auditor import audit
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
+from unshortcut.data.source import Joined
 from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.exhibits import Plot, Table
 from unshortcut.measuring.plots import color
+from unshortcut.models.ball_head import BallHead
 from unshortcut.models.load import load_model
 
 NAMES = tuple(measurements())
@@ -30,9 +34,12 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     hierarchy.write_text("\n".join(halves))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNSHORTCUT_CACHE", str(folder / "cache"))
+        # Scenes, so that there are boxes, several labels and objects out of context.
+        scenes = (Shapes(f"context-{name}", size=32, count=24) for name in ("test", "odd"))
+        ball = BallHead(torch.nn.Linear(512, 8), curvature=0.05)
         return audit(
-            {"mine": load_model(MODEL, size=32)},
-            Shapes("test", size=32, count=48),
+            {"mine": replace(load_model(MODEL, size=32), ball=ball)},
+            Joined(*scenes),
             train=Shapes("train", size=32, count=240),
             conflict=Shapes("conflict", size=32, count=32),
             shifts={"sketch": Shapes("sketch", size=32, count=32)},
@@ -111,6 +118,7 @@ def test_all_of_the_papers_evaluations_are_there() -> None:
     assert set(NAMES) == {
         "shape_bias", "corruptions", "domain_shift", "frequency", "texture_only", "coarse",
         "invariance", "confidence", "saliency", "transplant", "similarity", "neighbors",
+        "scene_norm", "out_of_context",
     }  # fmt: skip
 
 

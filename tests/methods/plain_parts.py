@@ -9,6 +9,7 @@ from unshortcut.methods.can import CAN, CANSettings
 from unshortcut.methods.cmc import CMC, CMCSettings
 from unshortcut.methods.densecl import DenseCL, DenseCLSettings
 from unshortcut.methods.gold_correction import GoldCorrection, GoldCorrectionSettings
+from unshortcut.methods.hcl_densecl import HCLDenseCL, HCLDenseCLSettings
 from unshortcut.methods.infomin import InfoMin, InfoMinSettings
 from unshortcut.methods.jigsaw import Jigsaw, JigsawSettings
 from unshortcut.methods.mae import MAE, MAESettings
@@ -118,6 +119,14 @@ class PlainDenseCL(DenseCLSettings):
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> DenseCL:
         return DenseCL(PlainMapEncoder(), self, training)
+
+
+@settings
+class PlainHCLDenseCL(HCLDenseCLSettings):
+    """HCL on DenseCL that brings its encoder along, whatever it is given."""
+
+    def build(self, encoder: Encoder, training: TrainingContext | None = None) -> HCLDenseCL:
+        return HCLDenseCL(PlainMapEncoder(), self, training)
 
 
 @settings

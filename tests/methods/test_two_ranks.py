@@ -7,6 +7,7 @@ from tests.methods.plain_parts import (
     PlainCMC,
     PlainDenseCL,
     PlainGoldCorrection,
+    PlainHCLDenseCL,
     PlainInfoMin,
     PlainJigsaw,
     PlainMAE,
@@ -128,6 +129,17 @@ CASES = {
     ),
     "hcl": HCLSettings(
         hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),), hyperbolic_queue=11
+    ),
+    "hcl on densecl": PlainHCLDenseCL(
+        hidden=8,
+        dim=5,
+        momentum=0.9,
+        negatives=(QueueSettings(13), PatchSettings()),
+        dense_negatives=(QueueSettings(11), PatchSettings(alpha=1.5)),
+        hyperbolic_queue=11,
+    ),
+    "hcl on densecl, scenes alone": PlainHCLDenseCL(
+        hidden=8, dim=5, momentum=0.9, euclidean_weight=0.0, hyperbolic_queue=11
     ),
     "infomin": PlainInfoMin(hidden=8, dim=5, momentum=0.9, negatives=(QueueSettings(13),)),
     "looc": LooCSettings(

@@ -12,6 +12,8 @@ def gpus(name: str) -> int:
     """The number that the papers state; ours where the recipe is our own."""
     if name.endswith(("-shapes", "-imagenette")):
         return 4
+    if name.startswith("hcl-"):
+        return 4  # not stated; as its baseline
     if name.startswith("looc-") or "moco-pp" in name or "500ep" in name:
         return 8  # LooC follows MoCo-v2 (section 4)
     if name.startswith("moco-v2-") and name.endswith(("-imagenet100", "-stl10", "-openimages")):

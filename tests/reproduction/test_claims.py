@@ -1,5 +1,6 @@
 """The claims of the package: their variants, and the metrics of the papers next to them."""
 
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
@@ -53,7 +54,9 @@ def keys(name: str, scale: Scale = "small") -> dict[str, str]:
     for variant in claim.variants(scale):
         recipe = load_recipe(claim.recipe(variant, claim.base_recipe(scale)))
         recipe = scale_recipe(recipe, scale, registered.changes if registered else ())
-        found[variant.label] = training_key(load_recipe(recipe, variant.changes), source)
+        proposing = claim.proposing(variant)
+        boxes = None if proposing is None else asdict(proposing)
+        found[variant.label] = training_key(load_recipe(recipe, variant.changes), source, boxes)
     return found
 
 

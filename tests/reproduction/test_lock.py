@@ -11,7 +11,8 @@ from rich.console import Console
 from tests.reproduction.small import RECIPE
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction import experiment as module
-from unshortcut.reproduction.experiment import Experiment, locked
+from unshortcut.reproduction.experiment import Experiment
+from unshortcut.reproduction.locks import locked
 from unshortcut.reproduction.training_job import TrainingJob
 
 

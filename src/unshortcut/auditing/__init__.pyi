@@ -1,3 +1,4 @@
+from .changes import Changes as Changes
 from .findings import Findings as Findings
 from .findings import ModelInfo as ModelInfo
 from .findings import Verdict as Verdict

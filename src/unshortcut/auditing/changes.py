@@ -99,6 +99,8 @@ def _of_model(previous: PreviousAudit, findings: "Findings", model: str) -> Mode
     if earlier.classifier != classified:
         notes.append(f"classified by {earlier.classifier} before, and by {classified} now")
     notes += _missing(before, now)
+    if not both:
+        notes.append("the two audits have no metric of it in common")
     return ModelChanges(model, name, both, tuple(notes))
 
 

@@ -21,6 +21,8 @@ class Expected:
 
     passes: int
     """Forward passes of single images."""
+    cost: int
+    """The same with more for those with gradients."""
     seconds: float
 
 
@@ -28,7 +30,8 @@ class Forecast:
     """The measurements of one model that are still to be made, and what they will cost.
 
     Plain images that have passed through the model, e.g. in the first batch, are not counted again.
-    Measurements that do not state their passes are left out.
+    Measurements that do not state their passes are left out. The speed is that of the first batch,
+    and then the mean over all that was done, since images take time to change, too.
     """
 
     def __init__(self, subject: Subject, planned: Mapping[str, Measurement]) -> None:
@@ -36,7 +39,8 @@ class Forecast:
         found = {name: _passes(one, subject) for name, one in planned.items()}
         self._passes = {name: one for name, one in found.items() if one is not None}
         plain = max((one.plain for one in self._passes.values()), default=0)
-        self._seconds_per_pass = seconds_per_pass(subject, plain) if self._passes else 0.0
+        self._cost = BATCH
+        self._seconds = BATCH * seconds_per_pass(subject, plain) if self._passes else 0.0
 
     def of(self, name: str) -> Expected | None:
         """What a measurement will cost, or None."""
@@ -47,9 +51,12 @@ class Forecast:
         """What all measurements that are not `done` will cost together."""
         return self._expected(list(self._passes.values()))
 
-    def done(self, name: str) -> None:
-        """Take a measurement out of those that are left."""
+    def done(self, name: str, expected: Expected | None, seconds: float) -> None:
+        """Take a measurement out of those that are left; `seconds` is 0 if it was not completed."""
         self._passes.pop(name, None)
+        if expected is not None and expected.cost and seconds:
+            self._cost += expected.cost
+            self._seconds += seconds
 
     def _expected(self, passes: list[Passes]) -> Expected:
         known = self._subject.num_known
@@ -58,7 +65,8 @@ class Forecast:
             max((one.plain for one in passes), default=0),
             sum(one.with_gradient for one in passes),
         )
-        return Expected(total.count(known), total.cost(known) * self._seconds_per_pass)
+        cost = total.cost(known)
+        return Expected(total.count(known), cost, cost * self._seconds / self._cost)
 
 
 def seconds_per_pass(subject: Subject, plain: int) -> float:

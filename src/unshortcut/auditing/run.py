@@ -112,10 +112,11 @@ def _measure_all(
     for name, measurement in chosen.items():
         entry = entries[name]
         if entry is None:
-            log.start(measurement.title, forecast.of(name), forecast.left())
+            expected = forecast.of(name)
+            log.start(measurement.title, expected, forecast.left())
             with log.warnings():
                 entry = measure(measurement, subject, inputs, log.console)
-            forecast.done(name)
+            forecast.done(name, expected, entry.seconds)
         log.entry(measurement.title, entry)
         found[name] = entry
     return found

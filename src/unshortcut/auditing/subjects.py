@@ -26,6 +26,7 @@ from unshortcut.measuring.subjects.images import stratified
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, from_object, load_model, with_classes
 from unshortcut.progress import bar
+from unshortcut.training.ball import with_ball
 from unshortcut.training.folder import is_run
 
 FIT_IMAGES = Limit(quick=1000, standard=20_000)
@@ -39,7 +40,7 @@ def load(name: str, model: Any, request: AuditRequest) -> LoadedModel:
     if isinstance(model, LoadedModel):
         return model
     if isinstance(model, str | Path) and is_run(model):
-        return load_model(model)  # a run states its own preprocessing
+        return with_ball(load_model(model), model)  # a run states its own preprocessing
     size, mean, std, crop = request.size, request.mean, request.std, request.crop
     classes = request.classes
     if isinstance(classes, str | Path):

@@ -200,8 +200,7 @@ class Pipeline:
         seen = clip_boxes(seen, height, width)
         kept = (seen[:, 2:] - seen[:, :2] >= 1).all(axis=1)
         kept &= areas(seen) >= min_visible * areas(whole)
-        ignored = None if regions.ignored is None else regions.ignored[kept]
-        return Regions(seen[kept], regions.box_labels[kept], ignored, mask)
+        return replace(regions, boxes=seen, mask=mask).take(kept)
 
     def check_regions(self) -> None:
         """Raise `UsageError` if boxes and masks cannot follow one of the augmentations."""

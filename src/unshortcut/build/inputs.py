@@ -13,6 +13,7 @@ from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.folder import FolderSource, image_paths, open_folder
 from unshortcut.data.layout import recognized
+from unshortcut.data.layouts.subset import SubsetLayout
 from unshortcut.data.named import NAMES, named_splits
 from unshortcut.data.naming import Data
 from unshortcut.data.open import DataSpec, open_data, prefixed, splits
@@ -117,7 +118,8 @@ def open_inputs(data: Data) -> Tree | Shards:
         return _shards(name, expand(str(path)), spec)
     if path.is_dir():
         layout = recognized(path)
-        if isinstance(layout, AnnotatedLayout):  # its masks are no images to copy
+        if isinstance(layout, AnnotatedLayout | SubsetLayout):
+            # Masks are no images to copy, and a subset has none in its folder.
             return Tree(name, *_parts(DataSpec(f"{layout.name}:{path}", spec.split)))
         return Tree(name, _folder(path, spec.split))
     if path.is_file() and is_tar(path):

@@ -15,4 +15,5 @@ from .source import Image as Image
 from .source import ImageSource as ImageSource
 from .source import Joined as Joined
 from .source import Subset as Subset
+from .subsets import make_subset as make_subset
 from .tarfile_source import TarSource as TarSource

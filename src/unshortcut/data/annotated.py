@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,8 +48,7 @@ class AnnotatedSource(FolderSource):
         mask = None if self.masks is None else self.masks.read(index)
         if self.boxes is None:
             return Regions(mask=mask)
-        found = self.boxes.regions(index, self._size)
-        return Regions(found.boxes, found.box_labels, found.ignored, mask)
+        return replace(self.boxes.regions(index, self._size), mask=mask)
 
     def take(self, indices: IndexArray) -> "AnnotatedSource":
         return AnnotatedSource(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unshortcut.data.open import DataSpec
+from unshortcut.data.proposals import WithProposals
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
 from unshortcut.result import public_name, unique_names
@@ -23,6 +24,8 @@ def data_name(data: Data) -> str:
     """The name of the data as the user gave it, without private folders."""
     if isinstance(data, Shapes):
         return f"shapes@{data.split}"
+    if isinstance(data, WithProposals):
+        return f"{data_name(data.source)} with proposals"
     return type(data).__name__ if isinstance(data, ImageSource) else public_name(str(data))
 
 

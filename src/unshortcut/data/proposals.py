@@ -41,6 +41,8 @@ class WithProposals(DerivedSource):
         self.most = most
         self.path = proposals_file(where)
         self.box_classes, self.mask_classes = CLASSES, None
+        self.elsewhere = 0
+        """Number of images that the file mentions and the source does not have."""
         self.table, self.without = self._read()
         """The boxes of all images, and the number of images that the file does not mention."""
 
@@ -62,6 +64,7 @@ class WithProposals(DerivedSource):
         reader, scores = BoxReader(CLASSES), array("f")
         mentioned = np.zeros(count, dtype=np.bool_)
         sizes: dict[int, tuple[int, int]] = {}
+        elsewhere: set[str] = set()
         example = None
         for line, values in read_columns(self.path, COLUMNS):
             if not values:
@@ -71,6 +74,7 @@ class WithProposals(DerivedSource):
             example = example or image
             row = rows.get(image)
             if row is None:
+                elsewhere.add(image)
                 continue
             mentioned[row] = True
             size = _size(height, width)
@@ -87,6 +91,7 @@ class WithProposals(DerivedSource):
                 f"images such as {example or 'none at all'}, not {self.source.identity(0)}"
             )
         self._check_sizes(sizes)
+        self.elsewhere = len(elsewhere)
         self.left_out = (*self.left_out, *reader.left_out)
         return reader.table(count, str(self.path), scores), int(count - mentioned.sum())
 
@@ -116,6 +121,16 @@ def proposals_file(where: str | Path) -> Path:
             else f"there are no proposals at {where}; `unshortcut propose` makes them"
         )
     return file
+
+
+def elsewhere_note(source: ImageSource) -> str | None:
+    """A sentence about images that only the file of proposals has, if there are any."""
+    if not isinstance(source, WithProposals) or not source.elsewhere:
+        return None
+    return (
+        f"{source.path.name} is also for {source.elsewhere} images that are not in these data; "
+        "their boxes are not used"
+    )
 
 
 def left_out_note(left_out: tuple[Failure, ...]) -> str | None:

@@ -1,6 +1,6 @@
 """What is annotated inside images: boxes, masks of classes, and which classes an image shows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class Regions:
     COCO's crowds; they are not trained on."""
     mask: MaskArray | None = None
     """(h, w): indices into the `mask_classes` of the source, or `IGNORED`."""
+    odd: NDArray[np.bool_] | None = None
+    """(n,): boxes of objects that are out of context, i.e. do not belong to the scene."""
 
     @classmethod
     def of_boxes(
@@ -34,20 +36,39 @@ class Regions:
         labels: IndexArray,
         ignored: NDArray[np.bool_] | None = None,
         mask: MaskArray | None = None,
+        odd: NDArray[np.bool_] | None = None,
     ) -> "Regions":
         """Boxes (n, 4) with labels (n,), none of them ignored unless stated; n may be 0."""
         boxes = np.asarray(boxes, dtype=np.float32).reshape(-1, 4)
         labels = np.asarray(labels, dtype=np.int64).reshape(-1)
         if ignored is None:
             ignored = np.zeros(len(boxes), dtype=np.bool_)
-        return cls(boxes, labels, np.asarray(ignored, dtype=np.bool_), mask)
+        if odd is not None:
+            odd = np.asarray(odd, dtype=np.bool_)
+        return cls(boxes, labels, np.asarray(ignored, dtype=np.bool_), mask, odd)
+
+    def take(self, rows: IndexArray | NDArray[np.bool_]) -> "Regions":
+        """Some of the boxes, by numbers or by a mask; without boxes, the same."""
+        return replace(
+            self,
+            boxes=None if self.boxes is None else self.boxes[rows],
+            box_labels=None if self.box_labels is None else self.box_labels[rows],
+            ignored=None if self.ignored is None else self.ignored[rows],
+            odd=None if self.odd is None else self.odd[rows],
+        )
 
     def trained_on(self) -> "Regions":
         """The same without the boxes that are ignored."""
-        if self.boxes is None or self.box_labels is None or self.ignored is None:
-            return self
-        kept = ~self.ignored
-        return Regions.of_boxes(self.boxes[kept], self.box_labels[kept], mask=self.mask)
+        return self if self.ignored is None else self.take(~self.ignored)
+
+    def copy(self) -> "Regions":
+        """The same in arrays of its own."""
+        arrays = {name: value for name, value in vars(self).items() if value is not None}
+        return Regions(**{name: value.copy() for name, value in arrays.items()})
+
+    def without_boxes(self) -> "Regions":
+        """The mask alone."""
+        return Regions(mask=self.mask)
 
 
 @dataclass(frozen=True)

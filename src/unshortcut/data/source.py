@@ -214,7 +214,7 @@ class Joined(ImageSource):
         source, index = self.locate(index)
         regions = source.regions(index)
         if self.box_classes is None:
-            regions = replace(regions, boxes=None, box_labels=None, ignored=None)
+            regions = regions.without_boxes()
         return regions if self.mask_classes is not None else replace(regions, mask=None)
 
     def check_header(self, index: int) -> None:

@@ -8,8 +8,10 @@ from .measurement import Finding as Finding
 from .measurement import Measurement as Measurement
 from .measurement import Metric as Metric
 from .nearest_neighbors import Neighbors as Neighbors
+from .out_of_context import OutOfContext as OutOfContext
 from .pair_similarity import Similarity as Similarity
 from .saliency import Saliency as Saliency
+from .scene_norm import SceneNorm as SceneNorm
 from .shape_bias import ShapeBias as ShapeBias
 from .texture_only import TextureOnly as TextureOnly
 from .transplant import Transplant as Transplant

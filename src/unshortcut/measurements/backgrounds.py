@@ -18,14 +18,16 @@ from unshortcut.measuring.exhibits import (
     picture,
 )
 from unshortcut.measuring.foregrounds import Mask, check_annotated, foregrounds, without_foreground
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.subjects.images import ImageSample, Pixels, Prepared, Transform
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress, part_of
 from unshortcut.randomness import generator
 
-MAX_IMAGES = 300
+MAX_IMAGES = Limit(quick=60, standard=300)
 EXAMPLES = 4
 LEAST, MOST = 0.02, 0.9
 """Shares of the image that an object must cover, so that there is something to see of both."""
@@ -111,6 +113,11 @@ class Backgrounds(Measurement[BackgroundsResult]):
             examples=_examples(images, changes, decided),
             **{name: Estimate.share(one) for name, one in right.items()},
         )
+
+    def passes(self, subject: Subject) -> Passes:
+        check_annotated(subject.data)
+        images = len(subject.labeled(MAX_IMAGES))
+        return Passes(changed=3 * images, plain=images)
 
     def metrics(self, result: BackgroundsResult, baseline: BackgroundsResult | None) -> Metrics:
         note = f"{result.num_images} images with annotated objects"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unshortcut.measurements.measurement import Measurement, Metric, Metrics
+from unshortcut.measurements.measurement import Metric, Metrics, OnPlainImages
 from unshortcut.measuring.class_components import class_components
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
@@ -65,7 +65,7 @@ class ComponentsResult:
     components: tuple[Component, ...]
 
 
-class Components(Measurement[ComponentsResult]):
+class Components(OnPlainImages[ComponentsResult]):
     """Class-wise principal components of weighted features."""
 
     name = "components"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
+from unshortcut.measurements.measurement import Finding, Metric, Metrics, OnPlainImages
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate, difference
 from unshortcut.measuring.exhibits import (
@@ -55,7 +55,7 @@ class WeakSlicesResult:
     slices: tuple[WeakSlice, ...]
 
 
-class WeakSlices(Measurement[WeakSlicesResult]):
+class WeakSlices(OnPlainImages[WeakSlicesResult]):
     """Where a class fails, and what these images have in common."""
 
     name = "weak_slices"

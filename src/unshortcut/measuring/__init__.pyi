@@ -5,6 +5,8 @@ from .exhibits import Pictures as Pictures
 from .exhibits import Plot as Plot
 from .exhibits import Table as Table
 from .nearest import neighbors as neighbors
+from .passes import Passes as Passes
+from .settings import Limit as Limit
 from .settings import Settings as Settings
 from .similarities import similarity as similarity
 from .subjects.subject import Subject as Subject

@@ -53,6 +53,28 @@ class Estimate:
         """A statistic of n observations, given the indices of those to use; bootstrap interval."""
         return cls(statistic(np.arange(n)), *bootstrap(statistic, n, seed=seed))
 
+    @classmethod
+    def of_groups(
+        cls,
+        statistic: Callable[[NDArray[np.int64]], float],
+        groups: NDArray[np.int64],
+        *,
+        seed: int = 0,
+    ) -> "Estimate":
+        """A statistic of n observations in groups (n,), such as the objects of images.
+
+        The bootstrap draws whole groups, because observations in a group are not independent.
+        """
+        order = np.argsort(groups, kind="stable")
+        _, starts = np.unique(groups[order], return_index=True)
+        members = np.split(order, starts[1:])
+
+        def of_drawn(drawn: NDArray[np.int64]) -> float:
+            return statistic(np.concatenate([members[one] for one in drawn]))
+
+        ends = bootstrap(of_drawn, len(members), seed=seed)
+        return cls(statistic(np.arange(len(groups))), *ends)
+
 
 UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 """The estimate of a quantity without any observation."""

@@ -13,6 +13,7 @@ with single cells of other images, which the queue's means stand for, and `mixed
 thousands of keys for every cell.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -68,8 +69,13 @@ class DenseCLSettings(MoCoSettings):
         return DenseCL(encoder, self, training)
 
     def view_transforms(self) -> dict[str, ViewTransform]:
-        of_both = super().view_transforms()
-        for name, transform in view_transforms_of(self.dense_negatives, self.query_views).items():
+        return self.with_dense_views(super().view_transforms(), self.query_views)
+
+    def with_dense_views(
+        self, of_both: dict[str, ViewTransform], query_views: Sequence[str]
+    ) -> dict[str, ViewTransform]:
+        """The views of the global loss, and those that only the dense loss needs."""
+        for name, transform in view_transforms_of(self.dense_negatives, query_views).items():
             if of_both.setdefault(name, transform) != transform:
                 raise UsageError(
                     f"method.negatives and method.dense_negatives have different views called "
@@ -151,18 +157,36 @@ class DenseCL(MoCo):
 
     def loss(self, batch: Batch) -> StepOutput:
         embedded: DenseEmbeddings = self.query_network(batch.views["query"])
-        queries = F.normalize(embedded.image, dim=1)  # (N, D)
         if self.starts_step:
             self.key_network.update(self.query_network, self.settings.momentum)
         keys = EncodedViews(self.encode_dense_keys, batch.views)
-
-        whole = replace(
-            self.contrast_step(queries, keys["key"].image, batch.views),
-            encode=lambda images: keys.of(images).image,
+        whole = self.contrast_step(
+            F.normalize(embedded.image, dim=1), keys["key"].image, batch.views
         )
-        image_losses, positive = self.query_losses(whole, self.sources)
-        cells = self._dense_step(whole, embedded, keys)
-        cell_losses, dense_positive = self.query_losses(cells, self.dense_sources)
+        total, metrics = self.dense_loss(
+            whole, embedded, keys, "key", self.sources, self.dense_sources
+        )
+        return StepOutput(total, whole.queries.detach(), metrics)
+
+    def dense_loss(
+        self,
+        whole: ContrastStep,
+        embedded: DenseEmbeddings,
+        keys: EncodedViews[DenseKeys],
+        key_view: str,
+        sources: Sources,
+        dense_sources: Sources,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """(1 − λ) · global + λ · dense of one view as the query, and the metrics of both.
+
+        Args:
+            whole: the comparison of whole images; `query_views` names the one view of the queries.
+            embedded: the queries.
+        """
+        whole = replace(whole, encode=lambda images: keys.of(images).image)
+        image_losses, positive = self.query_losses(whole, sources)
+        cells = self._dense_step(whole, embedded, keys, key_view)
+        cell_losses, dense_positive = self.query_losses(cells, dense_sources)
 
         of_images, of_cells = image_losses.mean(), cell_losses.mean()
         weight = self.settings.weight_at(self.progress)
@@ -172,20 +196,23 @@ class DenseCL(MoCo):
             "loss_global": of_images.detach(),
             "loss_dense": of_cells.detach(),
         }
-        total = (1 - weight) * of_images + weight * of_cells
-        return StepOutput(total, queries.detach(), metrics)
+        return (1 - weight) * of_images + weight * of_cells, metrics
 
     def _dense_step(
-        self, whole: ContrastStep, embedded: DenseEmbeddings, keys: EncodedViews[DenseKeys]
+        self,
+        whole: ContrastStep,
+        embedded: DenseEmbeddings,
+        keys: EncodedViews[DenseKeys],
+        key_view: str,
     ) -> ContrastStep:
         """Every cell is a query: S queries per image, a block of N rows for each cell."""
-        key = keys["key"]
+        key = keys[key_view]
         matched = most_similar_cells(embedded.features, key.features)  # (N, S)
         return replace(
             whole,
             queries=_by_cell(F.normalize(embedded.cells, dim=2)),
             positives=_by_cell(take_cells(key.cells, matched)),
-            query_views=("query",) * matched.shape[1],
+            query_views=whole.query_views * matched.shape[1],
             encode=lambda images: keys.of(images).mean,
             enqueued=key.mean,
         )

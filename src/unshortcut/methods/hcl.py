@@ -93,10 +93,10 @@ class HCL(MoCo):
         metrics: dict[str, Tensor] = {}
         embeddings: Tensor | None = None
         if settings.euclidean_weight:
-            euclidean, embeddings, metrics = self._of_objects(batch)
+            euclidean, embeddings, metrics = self.of_objects(batch)
             losses.append(settings.euclidean_weight * euclidean)
         if settings.hyperbolic_weight:
-            hyperbolic, scenes = self._of_scenes(batch)
+            hyperbolic, scenes = self.of_scenes(batch)
             losses.append(settings.hyperbolic_weight * hyperbolic)
             metrics["loss_hyperbolic"] = hyperbolic.detach()
             embeddings = F.normalize(scenes, dim=1) if embeddings is None else embeddings
@@ -113,7 +113,8 @@ class HCL(MoCo):
         """
         return in_float32(self.head(self.encoder(images)))
 
-    def _of_objects(self, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    def of_objects(self, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """The Euclidean loss, unit embeddings (N, D) of queries, and metrics."""
         queries = [self.embed(batch.views[view]) for view in PAIR]  # (N, D) each
         keys = [self.encode_keys(batch.views[view]) for view in reversed(PAIR)]
         losses, similarities = [], []
@@ -131,7 +132,8 @@ class HCL(MoCo):
         }
         return mean, queries[0].detach(), metrics
 
-    def _of_scenes(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def of_scenes(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The hyperbolic loss, and the vectors (N, D) of the scenes."""
         c = self.settings.curvature
         vectors = self.vectors(batch.views["scene"])
         scenes = riemannian(exp0(vectors, c), c)  # (N, D)
@@ -147,8 +149,13 @@ class HCL(MoCo):
         """Points (N, D) by the key network, which sees the images shuffled between groups."""
         groups = self.settings.batch_norm_groups
         shuffle = KeyShuffle(len(images), groups, self.step_generator("deal"))
-        vectors = in_float32(self.key_network(shuffle.shuffle(images)))
+        vectors = in_float32(self.key_vectors(shuffle.shuffle(images)))
         return shuffle.restore(exp0(vectors, self.settings.curvature))
+
+    def key_vectors(self, images: Tensor) -> Tensor:
+        """The unnormalized output (N, D) of the key network."""
+        found: Tensor = self.key_network(images)
+        return found
 
     def after_backward(self) -> None:
         super().after_backward()

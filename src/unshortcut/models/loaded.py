@@ -14,6 +14,7 @@ from unshortcut.inference.features import Features, batch_size, compute_features
 from unshortcut.inference.forward import run_features
 from unshortcut.inference.images import ImageList, ImagesLike, ImageTransform, as_source
 from unshortcut.inference.preprocessing import Preprocessing
+from unshortcut.models.ball_head import BallHead
 from unshortcut.progress import bar
 
 Function = Callable[[Tensor], Tensor]
@@ -50,6 +51,8 @@ class LoadedModel:
     """The same features with gradients, of a module that can be trained."""
     multilabel: bool = False
     """Whether an image may show several classes: probabilities are the sigmoid of the logits."""
+    ball: BallHead | None = None
+    """From features to points of the Poincaré ball, of a model of hyperbolic learning."""
 
     @property
     def transform(self) -> ImageTransform:

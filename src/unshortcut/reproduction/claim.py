@@ -6,7 +6,7 @@ import what trains and measures inside their functions, so that listing claims i
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, ClassVar
@@ -70,6 +70,17 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Proposing:
+    """How boxes of objects are proposed for the training images of a variant."""
+
+    method: str
+    """A method of `unshortcut propose`."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    model_of: str | None = None
+    """The label of the variant whose encoder of the same seed is the model, if one is needed."""
+
+
+@dataclass(frozen=True)
 class MeasureColumn:
     """A measure that is shown in the tables and plots."""
 
@@ -124,6 +135,10 @@ class Claim(ABC):
         A claim that compares recipes returns the recipe of the variant for the data of `base`.
         """
         return base
+
+    def proposing(self, variant: Variant) -> Proposing | None:
+        """How boxes are proposed before the training of a variant; None if it needs none."""
+        return None
 
     def read(self, variant: Variant, metrics: Mapping[str, float]) -> Mapping[str, float]:
         """Select the metrics of a variant, by measure, from all metrics of its training.

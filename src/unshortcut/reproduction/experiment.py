@@ -1,24 +1,18 @@
 """Running the trainings of an experiment one at a time, possibly next to other commands."""
 
 import math
-import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from rich.console import Console
 
 from unshortcut.errors import InterruptedRunError
-from unshortcut.files import try_lock
 from unshortcut.reproduction.identity import require_same
+from unshortcut.reproduction.locks import POLL_SECONDS, locked
 from unshortcut.reproduction.scales import SCALES, Scale
 from unshortcut.reproduction.training_job import TrainingJob
-
-_POLL_SECONDS = 2.0
-"""Pause between checks whether another command has finished."""
 
 
 @dataclass
@@ -45,11 +39,13 @@ class Experiment:
                 if not waiting:
                     self._say(f"waiting for another command that is running {busy[0].title}")
                 waiting = True
-                time.sleep(_POLL_SECONDS)
+                time.sleep(POLL_SECONDS)
             pending = busy
 
     def _done(self, training: TrainingJob) -> bool:
-        """Train and measure; False if another command is running this training."""
+        """Train and measure; False if another command is at work on it, or on what it needs."""
+        if training.waits:
+            return False
         with locked(training.folder) as ours:
             if not ours:
                 return False
@@ -96,17 +92,3 @@ class Experiment:
 
     def _say(self, message: str) -> None:
         self.console.print(message, highlight=False)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[bool]:
-    """Lock a folder, which is created if needed, without waiting; False if it is locked already.
-
-    The lock ends with the context, or with the process.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        yield try_lock(descriptor)
-    finally:
-        os.close(descriptor)

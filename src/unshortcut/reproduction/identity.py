@@ -29,12 +29,15 @@ from unshortcut.training.resume import HARMLESS, differences, resolved_mapping
 _VERSION = 1  # raised when the same recipe and data would give other weights
 
 
-def training_key(recipe: Recipe, source: ImageSource) -> str:
+def training_key(
+    recipe: Recipe, source: ImageSource, proposals: Mapping[str, Any] | None = None
+) -> str:
     """16 hex digits that identify everything that the weights of a training depend on.
 
     Keys of the recipe that do not change the weights are left out, and so is the location of the
     data; their content counts, and that of the copies that are used with them. Of weights to start
-    from, both name and content count.
+    from, both name and content count; of boxes that are still to be proposed, how
+    (`ProposalStep.identity`).
     """
     phases = [
         # The name is that of the folder of the phase, which belongs to the stored run.
@@ -42,6 +45,8 @@ def training_key(recipe: Recipe, source: ImageSource) -> str:
         for one in recipe.resolved_phases()
     ]
     content = phases or _content(recipe, source)
+    if proposals is not None:
+        content = [*content, {"proposals": dict(proposals)}]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -4,7 +4,7 @@ A plan is made again from the same request in every process that works on it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -24,6 +24,7 @@ from unshortcut.reproduction.claim import Claim, Variant, select_variants
 from unshortcut.reproduction.evaluation import Evaluation
 from unshortcut.reproduction.identity import training_key, without_absent
 from unshortcut.reproduction.measure import Measure, load_metrics, load_or_compute
+from unshortcut.reproduction.proposal_step import ProposalStep
 from unshortcut.reproduction.request import ReproductionRequest
 from unshortcut.reproduction.scales import scale_recipe
 from unshortcut.reproduction.training_job import TrainingJob
@@ -38,6 +39,8 @@ class Plan:
     root: Path
     """Folder in which trainings are stored."""
     console: Console
+    _recipes: dict[str, Recipe] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By label of a variant: its recipe before its own changes."""
 
     @cached_property
     def variants(self) -> list[Variant]:
@@ -48,15 +51,10 @@ class Plan:
     @cached_property
     def trainings(self) -> list[TrainingJob]:
         """Every variant with every seed, seed by seed, so that finished ones can be compared."""
-        source = open_data(self.request.data)
-        recipes = {variant.label: self._recipe(variant) for variant in self.variants}
-        made = []
-        for seed, variant in product(range(self.request.seeds), self.variants):
-            changed = load_recipe(recipes[variant.label], [*variant.changes, f"seed={seed}"])
-            recipe = without_absent(changed)
-            folder = self.root / training_key(recipe, source)
-            made.append(TrainingJob(variant.label, recipe, self.request.data, folder))
-        return made
+        return [
+            self._training(variant, seed)
+            for seed, variant in product(range(self.request.seeds), self.variants)
+        ]
 
     @cached_property
     def distinct(self) -> list[TrainingJob]:
@@ -120,8 +118,34 @@ class Plan:
             found[variant.label].append(dict(chosen))
         return found
 
+    def _training(self, variant: Variant, seed: int) -> TrainingJob:
+        changes = [*variant.changes, f"seed={seed}"]
+        recipe = without_absent(load_recipe(self._recipe(variant), changes))
+        step = self._proposals(variant, recipe)
+        key = training_key(recipe, self._source, None if step is None else step.identity)
+        return TrainingJob(variant.label, recipe, self.request.data, self.root / key, step)
+
+    def _proposals(self, variant: Variant, recipe: Recipe) -> ProposalStep | None:
+        """The boxes to propose before a training, by the encoder of another one if it says so."""
+        proposing, objects = self.claim.proposing(variant), recipe.views.objects
+        if proposing is None:
+            return None
+        assert objects is not None, "boxes are proposed for views of objects"
+        model = None
+        if proposing.model_of is not None:
+            every = {one.label: one for one in self.claim.variants(self.request.scale)}
+            model = self._training(every[proposing.model_of], recipe.seed)
+        data, content = self.request.data, self._source.fingerprint()
+        return ProposalStep(proposing, objects.most, data, content, self.root, model)
+
+    @cached_property
+    def _source(self) -> ImageSource:
+        return open_data(self.request.data)
+
     def _recipe(self, variant: Variant) -> Recipe:
-        return variant_recipe(self.claim, variant, self.request)
+        if variant.label not in self._recipes:
+            self._recipes[variant.label] = variant_recipe(self.claim, variant, self.request)
+        return self._recipes[variant.label]
 
 
 def plan_request(

@@ -1,7 +1,7 @@
 """Trainings side by side: a process each, with one thread and low priority.
 
 Every process goes through the same list of trainings and takes those that no other process holds
-(`experiment.locked`), so a training is never run twice, and one whose process was killed is taken
+(`locks.locked`), so a training is never run twice, and one whose process was killed is taken
 up by another process or by the next command. Processes end with their parent.
 """
 
@@ -146,8 +146,12 @@ def _lower_priority() -> None:  # pragma: no cover  # changes this process for g
 
 
 def _in_one_process(training: TrainingJob) -> TrainingJob:
-    """The same training, to the same weights, with views computed in its own process."""
-    return replace(training, recipe=load_recipe(training.recipe, ["data.workers=0"]))
+    """The same training, to the same weights, with views and boxes computed by one process."""
+    recipe, step = load_recipe(training.recipe, ["data.workers=0"]), training.proposals
+    if step is not None:
+        model = None if step.model is None else _in_one_process(step.model)
+        step = replace(step, model=model, workers=1)
+    return replace(training, recipe=recipe, proposals=step)
 
 
 @contextmanager

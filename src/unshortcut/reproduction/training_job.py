@@ -14,6 +14,7 @@ from rich.console import Console
 from unshortcut.data.naming import Data
 from unshortcut.files import write_json
 from unshortcut.recipes.schema import Recipe
+from unshortcut.reproduction.proposal_step import ProposalStep
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.logs import read_log
 from unshortcut.training.phases import trainings_of
@@ -30,6 +31,8 @@ class TrainingJob:
     folder: Path
     """Holds `run/` (the run folder), `seconds.json` and `measurements/`; while its encoder is
     fine-tuned, also `finetuned/`."""
+    proposals: ProposalStep | None = None
+    """Boxes that are proposed before the training, in place of those of the data."""
 
     @property
     def key(self) -> str:
@@ -48,6 +51,11 @@ class TrainingJob:
         return self.run.result.is_file()
 
     @property
+    def waits(self) -> bool:
+        """Whether another command is making what the training needs."""
+        return not self.finished and self.proposals is not None and self.proposals.is_busy
+
+    @property
     def epochs_done(self) -> float:
         """Number of epochs that the logs of the training, of all its phases, have reached."""
         return sum(
@@ -57,7 +65,10 @@ class TrainingJob:
 
     @property
     def seconds(self) -> float | None:
-        """Duration of the training without interruptions; None if it was not recorded."""
+        """Duration of the training without interruptions and without proposing boxes.
+
+        None if it was not recorded.
+        """
         try:
             taken: float = json.loads(self._seconds.read_text(encoding="utf-8"))["seconds"]
         except (OSError, ValueError, KeyError):
@@ -72,11 +83,12 @@ class TrainingJob:
 
     def train(self, console: Console) -> None:
         """Train, or go on where an earlier command was interrupted."""
+        data = self.data if self.proposals is None else self.proposals.attach(console)
         begun = any(one.checkpoint.is_file() for one in trainings_of(self.recipe, self.run))
         before = (self.seconds or 0.0) if begun else 0.0
         started = time.monotonic()
         try:
-            pretrain(self.recipe, self.data, self.run.path, resume=True, console=console)
+            pretrain(self.recipe, data, self.run.path, resume=True, console=console)
         finally:
             if self.folder.is_dir():
                 write_json(self._seconds, {"seconds": before + time.monotonic() - started})

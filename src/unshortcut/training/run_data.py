@@ -11,7 +11,7 @@ from unshortcut.data.loader import check_batch
 from unshortcut.data.naming import data_name
 from unshortcut.data.noisy_labels import gold_images
 from unshortcut.data.open import open_data
-from unshortcut.data.proposals import left_out_note
+from unshortcut.data.proposals import elsewhere_note, left_out_note
 from unshortcut.data.scan import ScanReport, readable, scan
 from unshortcut.data.source import ImageSource, Joined
 from unshortcut.errors import UsageError
@@ -120,7 +120,8 @@ def open_run_data(
         console, "reading boxes", visible=visible and recipe.views.objects is not None
     ) as show:
         objects = with_objects(recipe, copies.attach(source), show)
-    for note in (few_objects(objects), left_out_note(original.left_out)):
+    notes = few_objects(objects), left_out_note(original.left_out), elsewhere_note(original)
+    for note in notes:
         if note is not None and visible and recipe.views.objects is not None:
             console.print(note, highlight=False, markup=False)
     return RunData(

@@ -62,7 +62,8 @@ def draw_regions(
     """An image uint8 (h, w, 3), fitted into side × side, with its boxes and its mask.
 
     Boxes have the name of their class and, if there are any, their `scores` (n,) in percent; those
-    of higher scores are drawn on top. What is ignored is gray: boxes dashed, pixels striped.
+    of higher scores are drawn on top. What is ignored is gray: boxes dashed, pixels striped. An
+    object out of context has "(odd)" after its name.
     """
     colors = names.colors()
     picture = fit(image, side)
@@ -84,6 +85,8 @@ def draw_regions(
         x0, y0, x1, y1 = np.round(regions.boxes[number] * scale).astype(int).tolist()
         box = (x0, y0, max(x1, x0 + 1), max(y1, y0 + 1))
         _outline(draw, box, color, dashed=bool(ignored[number]))
+        if regions.odd is not None and regions.odd[number]:
+            name += " (odd)"
         score = "" if scores is None else f"{100 * scores[number]:.0f}"
         tags.append(_Tag(box, (f"{name} {score}".strip(), score), color))
     _write_tags(draw, tags[::-1], picture.size)

@@ -50,7 +50,7 @@ class RegionImage:
         image = self.whole.image
         top, left, height, width = box_in_smaller(self.region, image.height, image.width, array)
         # As many pixels as a decoder would give for an image of this size.
-        first_row, first_column = _start(top, array.shape[0]), _start(left, array.shape[1])
+        first_row, first_column = start(top, array.shape[0]), start(left, array.shape[1])
         return array[first_row:, first_column:][: math.ceil(height), : math.ceil(width)]
 
     def variant(self, name: str) -> Image:
@@ -62,5 +62,6 @@ class RegionImage:
         return RegionImage(self.whole, self.region, name)
 
 
-def _start(position: float, end: int) -> int:
+def start(position: float, end: int) -> int:
+    """The first whole pixel of a region that begins at a position, of an image with `end`."""
     return min(round(position), end - 1)

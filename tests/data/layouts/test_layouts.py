@@ -200,6 +200,60 @@ def test_sun09_has_scenes_with_objects_and_the_split_of_the_mat_file(tmp_path: P
     assert len(open_data(tmp_path, split="out_of_context")) == 1
 
 
+def polygon(x0: int, y0: int, x1: int, y1: int) -> str:
+    points = [f"<pt><x>{x}</x><y>{y}</y></pt>" for x, y in ((x0, y0), (x1, y0), (x1, y1))]
+    return f"<polygon>{''.join(points)}</polygon>"
+
+
+def out_of_context(root: Path, scenes: dict[str, list[str]]) -> None:
+    names = [f"out_of_context/{name}.png" for name in (*scenes, "unannotated")]
+    write_tree(root / "Images", ["static_sun09_database/a.png", *names])
+    (root / "Annotations" / "out_of_context").mkdir(parents=True)
+    for name, objects in scenes.items():
+        inside = "".join(f"<object>{one}</object>" for one in objects)
+        file = root / "Annotations" / "out_of_context" / f"{name}.xml"
+        file.write_text(f"<annotation>{inside}</annotation>")
+
+
+CAR = f"<name>car</name>{polygon(0, 0, 4, 4)}"
+SOFA = f"<name>sofa (out of context)</name>{polygon(2, 1, 6, 5)}"
+BED = f"<name>bed</name><attributes>old, out-of-context</attributes>{polygon(1, 1, 3, 3)}"
+
+
+def test_sun09_marks_objects_whose_annotation_says_out_of_context(tmp_path: Path) -> None:
+    out_of_context(
+        tmp_path, {"x": [CAR, SOFA], "y": [CAR, BED, f"<name>a</name>{polygon(1, 1, 1, 1)}"]}
+    )
+    source = open_data(tmp_path, split="out_of_context")
+    assert source.box_classes == ("a", "bed", "car", "sofa")
+    # The files are in the order of their names: unannotated, x, y.
+    found = [source.regions(index) for index in range(3)]
+    assert [one.odd.tolist() for one in found if one.odd is not None] == [
+        [],
+        [False, True],
+        [False, True],
+    ]
+    assert found[1].boxes is not None and found[1].boxes.tolist() == [[0, 0, 4, 4], [2, 1, 6, 5]]
+    reasons = [failure.reason for failure in source.left_out]
+    assert "unannotated.xml cannot be read" in reasons[0] and "has no area" in reasons[1]
+    again = pickle.loads(pickle.dumps(source))
+    assert again.fingerprint() == source.fingerprint() and again.regions(2).odd is not None
+
+
+def test_sun09_takes_the_odd_objects_of_a_file(tmp_path: Path) -> None:
+    out_of_context(tmp_path, {"x": [CAR, f"<name>boat</name>{polygon(2, 1, 6, 5)}"]})
+    plain = open_data(tmp_path, split="out_of_context")
+    assert plain.regions(1).odd is None, "nothing says which objects are odd"
+    (tmp_path / "out_of_context.csv").write_text("image,object\nx.jpg,boat\n")
+    source = open_data(tmp_path, split="out_of_context")
+    odd = source.regions(1).odd
+    assert odd is not None and odd.tolist() == [False, True]
+    assert source.fingerprint() != plain.fingerprint()
+    (tmp_path / "out_of_context.csv").write_text("image,object\nz.jpg,boat\n")
+    with pytest.raises(UsageError, match=r"line 2 of out_of_context\.csv names no image"):
+        open_data(tmp_path, split="out_of_context")
+
+
 def test_a_broken_sun09_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no folder Images/static_sun09_database"):
         open_data(f"sun09:{tmp_path}")

@@ -80,6 +80,17 @@ def test_a_model_that_reads_a_tag_follows_it_always(tags: TransplantResult) -> N
     assert positions[:5].max() == positions[:, 4:].max() == 0.0
 
 
+def test_a_quick_audit_finds_the_tag_with_a_third_of_the_patches() -> None:
+    subject = subject_of(_ReadsTag(), arrays(*_tagged(), NAMES), profile="quick")
+    result = _measured(subject)
+    assert (len(result.patches), result.num_hosts) == (30, 4)
+    assert result.follow.value == 1.0 and result.control.value == 0.0
+    finding = Transplant().finding(result)
+    assert finding is not None and "bottom left" in finding.text and finding.weight == 1.0
+    passes = Transplant().passes(subject)
+    assert passes.changed == 30 * (16 + 5) + 30 * 4 * 3
+
+
 def test_a_model_that_looks_at_the_whole_follows_no_patch() -> None:
     pixels, labels = _noise(60)
     shifted = pixels.astype(int) + np.array([-64, 0, 64])[labels][:, None, None, None]

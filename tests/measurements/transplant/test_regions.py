@@ -20,6 +20,15 @@ def test_regions_have_a_sixteenth_of_the_area_each_and_cover_all_of_it(side: int
     assert all(one.mask.shape == (side, side) for one in found)
 
 
+def test_with_whole_steps_squares_lie_side_by_side() -> None:
+    found = regions(64, steps=1)
+    assert len(found) == 16 + 5
+    squares = np.sum([one.mask for one in found[:16]], axis=0)
+    assert (squares == 1).all()
+    fine = {one.box for one in regions(64)}
+    assert {one.box for one in found} <= fine
+
+
 def test_small_and_odd_sizes_have_all_regions() -> None:
     for side in (8, 9, 31):
         found = regions(side)

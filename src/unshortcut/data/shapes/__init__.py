@@ -1,6 +1,7 @@
 """The built-in data set, rendered on demand: objects whose shape and texture agree or conflict."""
 
 from unshortcut.data.shapes.colors import COLOR_NAMES
+from unshortcut.data.shapes.context import GROUPS
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.plan import POSITION_NAMES, SCENES
 from unshortcut.data.shapes.scenes import Scene
@@ -10,6 +11,7 @@ from unshortcut.data.shapes.unseen_textures import UNSEEN_TEXTURE_NAMES
 
 __all__ = [
     "COLOR_NAMES",
+    "GROUPS",
     "POSITION_NAMES",
     "SCENES",
     "SHAPE_NAMES",

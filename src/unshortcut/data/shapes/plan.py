@@ -1,10 +1,12 @@
 """What an image shows, with lengths in units of the image: one plan serves every size."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, hypot, pi, radians, sqrt
 from typing import NamedTuple
 
 from unshortcut.data.shapes.colors import Color, Colors, color, sample_colors
+from unshortcut.data.shapes.context import CONTEXTS, ODD, group_of, other_group
 from unshortcut.data.shapes.outlines import OUTLINES, SHAPE_NAMES, Points, placed, wobbled
 from unshortcut.data.shapes.sampler import Sampler
 from unshortcut.data.shapes.textures import KNOWN
@@ -25,7 +27,7 @@ MARGIN = 0.02
 INDEPENDENT = {"paired": 0, "paired-test": 0, "unseen": KNOWN}
 """Splits whose textures are independent of the shapes: the first of their eight textures."""
 
-SCENES = ("scene", "scene-train", "scene-val", "scene-test")
+SCENES = ("scene", "scene-train", "scene-val", "scene-test", *CONTEXTS)
 """Splits whose images have several objects."""
 
 Circle = tuple[float, float, float]
@@ -97,6 +99,8 @@ class ImagePlan:
     """Counterclockwise rotation of the finished image in units of 90 degrees."""
     style: int | None
     """Only in the split `stylized`: seed of the pattern that covers the whole image."""
+    odd: int | None = None
+    """Only in the split `context-odd`: the object that does not belong to the others."""
 
     @property
     def color(self) -> int:
@@ -114,15 +118,25 @@ class ImagePlan:
 def sample_plan(seed: int, split: str, index: int, palette: bool) -> ImagePlan:
     """The plan of an image, a pure function of the arguments; `palette` only changes colors."""
     sampler = Sampler(generator(seed, "shapes", split, index))
-    shape, texture, rotations = factors(split, index)
+    first, texture, rotations = factors(split, index)
+    shape = first
     background = _sample_background(sampler)
     pen = _sample_pen(sampler) if split == "sketch" else None
     wobble = sampler.uniform(0.0, 0.05) if split == "sketch" else 0.0
-    circles = _sample_circles(sampler) if split in SCENES else [_sample_circle(sampler, *RADIUS)]
+    if split in SCENES:
+        circles = _sample_circles(sampler, *CONTEXTS.get(split, (2, 5)))
+    else:
+        circles = [_sample_circle(sampler, *RADIUS)]
+    odd = sampler.integer(len(circles)) if split == ODD else None
     objects: list[DrawnObject] = []
-    for circle in circles:
+    for number, circle in enumerate(circles):
         if objects:
-            shape = texture = sampler.integer(len(SHAPE_NAMES))
+            candidates: Sequence[int] = range(len(SHAPE_NAMES))
+            if split in CONTEXTS:
+                # Where one of the two is the odd one, this shape is not of the first one's group.
+                differs = (number == odd) != (odd == 0)
+                candidates = other_group(first) if differs else group_of(first)
+            shape = texture = candidates[sampler.integer(len(candidates))]
         colors = sample_colors(sampler, palette)
         if palette and objects:
             colors = objects[0].colors
@@ -130,7 +144,7 @@ def sample_plan(seed: int, split: str, index: int, palette: bool) -> ImagePlan:
         layout = _sample_texture(sampler, texture, SCENE_PERIOD if split in SCENES else PERIOD)
         objects.append(DrawnObject(shape, circle[:2], points, layout, colors))
     style = sampler.integer(2**31) if split == "stylized" else None
-    return ImagePlan(tuple(objects), background, pen, rotations, style)
+    return ImagePlan(tuple(objects), background, pen, rotations, style, odd)
 
 
 def _sample_circle(sampler: Sampler, low: float, high: float) -> Circle:
@@ -140,9 +154,9 @@ def _sample_circle(sampler: Sampler, low: float, high: float) -> Circle:
     return sampler.uniform(near, far), sampler.uniform(near, far), radius
 
 
-def _sample_circles(sampler: Sampler) -> list[Circle]:
-    """Two to five disjoint circles inside the image."""
-    count = 2 + sampler.integer(4)
+def _sample_circles(sampler: Sampler, fewest: int, most: int) -> list[Circle]:
+    """Some disjoint circles inside the image."""
+    count = fewest + sampler.integer(most - fewest + 1)
     circles: list[Circle] = []
     scale = 1 / sqrt(count)
     while len(circles) < count:

@@ -1,4 +1,4 @@
-"""Scenes: images with two to five objects, their boxes and masks."""
+"""Scenes: images with several objects, their boxes and masks."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from unshortcut.arrays import FloatArray, ImageArray, IndexArray
 from unshortcut.data.regions import MaskArray, Regions
+from unshortcut.data.shapes.context import CONTEXTS
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.paint import masks, paint
 from unshortcut.data.shapes.plan import DrawnObject, ImagePlan
@@ -28,35 +29,39 @@ class Scene:
     """(n,)"""
     texture_labels: IndexArray
     """(n,)"""
+    odd: NDArray[np.bool_]
+    """(n,): objects that do not belong to the others, at most one."""
 
 
 def draw_scene(plan: ImagePlan, split: str, size: int) -> Scene:
     """Render a scene with everything that is known of its objects."""
-    objects, covered = _visible(plan, size)
+    numbers, objects, covered = _visible(plan, size)
     return Scene(
         paint(plan, split, size),
         _boxes(covered),
         covered,
         np.array([item.shape for item in objects], dtype=np.int64),
         np.array([item.texture.kind for item in objects], dtype=np.int64),
+        numbers == plan.odd,
     )
 
 
-def scene_regions(plan: ImagePlan, size: int) -> Regions:
+def scene_regions(plan: ImagePlan, split: str, size: int) -> Regions:
     """Boxes by shape, and a mask of `MASK_CLASSES`; the image itself is not drawn."""
-    objects, covered = _visible(plan, size)
+    numbers, objects, covered = _visible(plan, size)
     labels = np.array([item.shape for item in objects], dtype=np.int64)
     mask: MaskArray = np.zeros((size, size), dtype=np.uint8)
     for label, one in zip(labels, covered, strict=True):
         mask[one] = label + 1
-    return Regions.of_boxes(_boxes(covered), labels, mask=mask)
+    odd = numbers == plan.odd if split in CONTEXTS else None
+    return Regions.of_boxes(_boxes(covered), labels, mask=mask, odd=odd)
 
 
-def _visible(plan: ImagePlan, size: int) -> tuple[list[DrawnObject], NDArray[np.bool_]]:
+def _visible(plan: ImagePlan, size: int) -> tuple[IndexArray, list[DrawnObject], NDArray[np.bool_]]:
     """The objects with a pixel of their own, and their masks; at 16 px a few have none."""
     covered = masks(plan, size)
     seen = np.flatnonzero(covered.reshape(len(covered), -1).any(axis=1))
-    return [plan.objects[one] for one in seen], covered[seen]
+    return seen, [plan.objects[one] for one in seen], covered[seen]
 
 
 def _boxes(covered: NDArray[np.bool_]) -> FloatArray:

@@ -1,7 +1,6 @@
 """The `shapes` data set: a source whose images are rendered on demand."""
 
 import hashlib
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from unshortcut.arrays import ImageArray, IndexArray
 from unshortcut.data.regions import Regions, presence
 from unshortcut.data.shapes.colors import COLOR_NAMES
+from unshortcut.data.shapes.context import CONTEXTS, ODD
 from unshortcut.data.shapes.outlines import SHAPE_NAMES
 from unshortcut.data.shapes.paint import paint
 from unshortcut.data.shapes.plan import POSITION_NAMES, SCENES, ImagePlan, factors, sample_plan
@@ -23,10 +23,11 @@ from unshortcut.randomness import generator
 _TESTS = ("test", "conflict", "sketch", "silhouette", "texture", "rotated", "stylized", "corrupted")
 COUNTS = {"train": 6000, "val": 1000} | dict.fromkeys(_TESTS, 2000) | {"scene": 1000}
 COUNTS |= {"scene-train": 4000, "scene-val": 500, "scene-test": 1000}
+COUNTS |= {"context-train": 4000, "context-val": 500, "context-test": 1000, ODD: 1000}
 COUNTS |= {"paired": 6000, "paired-test": 2000, "unseen": 2000}
 """Default number of images of each split."""
 
-SIZES = dict.fromkeys(("scene-train", "scene-val", "scene-test"), 128)
+SIZES = dict.fromkeys(("scene-train", "scene-val", "scene-test", *CONTEXTS), 128)
 """Default size of the images of splits in which it is not 64 px."""
 
 SPLITS: tuple[str, ...] = tuple(COUNTS)
@@ -65,8 +66,9 @@ class Shapes(ImageSource):
     the colors and the texture of a random pattern, which is independent of the class. `corrupted`
     cycles through the corruptions of ImageNet-C and their severities. The scenes have several
     objects, with boxes, masks and `multilabels` of their shapes; the labels are those of the first
-    object. In `paired`, `paired-test` and `unseen`, every shape has each of
-    eight textures equally often, in `unseen` eight that no other split has.
+    object. In the scenes with context, all shapes are of one group, except for one object of each
+    scene of `context-odd`, which the regions mark. In `paired`, `paired-test` and `unseen`, every
+    shape has each of eight textures equally often, in `unseen` eight that no other split has.
 
     Args:
         split: one of `SPLITS`.
@@ -149,11 +151,10 @@ class Shapes(ImageSource):
             return Regions()
         found = self._annotated.get(index)
         if found is None:
-            found = scene_regions(self._plan(index), self.size)
+            found = scene_regions(self._plan(index), self.split, self.size)
             if len(self._annotated) * self.size**2 < KEPT_BYTES // 3:
                 self._annotated[index] = found
-        assert found.boxes is not None and found.mask is not None
-        return replace(found, boxes=found.boxes.copy(), mask=found.mask.copy())
+        return found.copy()
 
     def scene(self, index: int) -> Scene:
         """The image with boxes, masks and labels of its objects; only for the splits of scenes."""
