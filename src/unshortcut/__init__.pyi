@@ -5,6 +5,8 @@ from .build.api import texturize as texturize
 from .build.proposing import propose as propose
 from .data.open import open_data as open_data
 from .demonstration import demo as demo
+from .fixing.carriers import find_carriers as find_carriers
+from .fixing.run import fix as fix
 from .listings import list_augmentations as list_augmentations
 from .listings import list_claims as list_claims
 from .listings import list_losses as list_losses

@@ -62,7 +62,7 @@ def test_the_first_component_of_a_class_is_what_varies_in_its_logit() -> None:
     greenest = f"{int(np.argmax(pixels[:, 0, 0, 1]))}.png"
     assert first.own[0].caption == greenest
     assert to_json(from_json(ComponentsResult, to_json(result))) == to_json(result)
-    assert len(Components().exhibits({"it": result}, None)) == 3
+    assert len(Components().exhibits({"it": result}, None)) == 4
 
 
 def test_a_classifier_that_is_not_linear_has_no_components() -> None:

@@ -1,4 +1,6 @@
 from .balanced import fit_balanced as fit_balanced
+from .carriers import Carriers as Carriers
+from .carriers import find_carriers as find_carriers
 from .cues import Cues as Cues
 from .cues import read_cues as read_cues
 from .outcome import Outcome as Outcome

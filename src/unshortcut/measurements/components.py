@@ -1,5 +1,6 @@
 """Components: what the logit of a class is made of, and the images that have most of it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,10 +17,12 @@ from unshortcut.measuring.exhibits import (
     Note,
     Picture,
     Pictures,
+    Plot,
     Table,
     picture,
 )
 from unshortcut.measuring.linear_head import Doubles, Head, Indices
+from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
@@ -114,7 +117,7 @@ class Components(OnPlainImages[ComponentsResult]):
     def exhibits(
         self, results: Mapping[str, ComponentsResult], baseline: ComponentsResult | None
     ) -> list[Exhibit]:
-        shown: list[Exhibit] = []
+        shown: list[Exhibit] = [_bars(results)]
         for model, result in results.items():
             sheet = tuple(
                 (f"{one.name}, {percent(one.share)} of the logit's variance", one.own + one.others)
@@ -142,6 +145,22 @@ class Components(OnPlainImages[ComponentsResult]):
         most = max(result.num_images for result in results.values())
         shown.append(Note(f"Found among {most} images."))
         return shown
+
+
+def _bars(results: Mapping[str, ComponentsResult]) -> Plot:
+    """The share of the first component of each class."""
+    firsts = {
+        model: {one.label: one.share for one in result.components if one.number == 1}
+        for model, result in results.items()
+    }
+    names = list(dict.fromkeys(name for one in firsts.values() for name in one))
+    series = {
+        model: Bars.of([Estimate(one.get(name, math.nan), math.nan, math.nan) for name in names])
+        for model, one in firsts.items()
+    }
+    figure = bars(names, series, "share of the variance")
+    caption = "A class whose logit varies along one direction goes by few things."
+    return Plot("First component of each class", figure, caption, height=300)
 
 
 def _rows_of(subject: Subject, head: Head) -> dict[int, int]:
