@@ -155,8 +155,7 @@ def _bars(results: Mapping[str, ComponentsResult]) -> Plot:
     }
     names = list(dict.fromkeys(name for one in firsts.values() for name in one))
     series = {
-        model: Bars.of([Estimate(one.get(name, math.nan), math.nan, math.nan) for name in names])
-        for model, one in firsts.items()
+        model: Bars([one.get(name, math.nan) for name in names]) for model, one in firsts.items()
     }
     figure = bars(names, series, "share of the variance")
     caption = "A class whose logit varies along one direction goes by few things."
