@@ -110,7 +110,9 @@ class TestRuns:
         run = runs["hcl"]
         odd = odd_scenes(evaluation())
         assert odd is not None
-        subject = Subject("hcl", with_ball(load_model(run), run), odd, None, Settings(full=True))
+        subject = Subject(
+            "hcl", with_ball(load_model(run), run), odd, None, Settings(profile="full")
+        )
         found = OutOfContext().measure(subject, lambda done, total: None).detections
         metrics = OutOfContextMeasure().compute(run, evaluation())
         assert metrics["odd_objects"] == pytest.approx(100 * found["hyperbolic"].auroc.value - 50)

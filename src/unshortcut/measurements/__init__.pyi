@@ -1,4 +1,6 @@
+from .backgrounds import Backgrounds as Backgrounds
 from .coarse import Coarse as Coarse
+from .components import Components as Components
 from .confidence import Confidence as Confidence
 from .corruptions import Corruptions as Corruptions
 from .domain_shift import DomainShift as DomainShift
@@ -15,3 +17,4 @@ from .scene_norm import SceneNorm as SceneNorm
 from .shape_bias import ShapeBias as ShapeBias
 from .texture_only import TextureOnly as TextureOnly
 from .transplant import Transplant as Transplant
+from .weak_slices import WeakSlices as WeakSlices

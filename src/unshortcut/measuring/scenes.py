@@ -16,13 +16,14 @@ from unshortcut.arrays import FloatArray
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.imaging.object_boxes import Corners, union
 from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.settings import Limit
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress
 from unshortcut.randomness import generator
 from unshortcut.views.cutouts import Cutouts
 
-MAX_SCENES = 1000
+MAX_SCENES = Limit(quick=40, standard=1000)
 """A scene costs as many passes as it has objects, and one more."""
 NO_BOXES = "the data have no boxes of objects"
 
@@ -52,7 +53,8 @@ class BoxedImage:
 def most_scenes(subject: Subject) -> int | None:
     """How many images a measurement of scenes looks at, at most."""
     settings = subject.settings
-    return None if settings.full else min(settings.max_images, MAX_SCENES)
+    limits = (settings.most_images, settings.at_most(MAX_SCENES))
+    return min((one for one in limits if one is not None), default=None)
 
 
 def boxed_images(source: ImageSource, most: int | None, seed: int) -> list[BoxedImage]:
@@ -104,6 +106,8 @@ def cutout_features(
 ) -> CutoutFeatures:
     """Features of parts of the images of a subject."""
     # Their number is decided by the caller: an image goes with all of its objects.
-    everything = replace(subject, settings=replace(subject.settings, full=True), classifier=None)
+    everything = replace(
+        subject, settings=replace(subject.settings, profile="full"), classifier=None
+    )
     prepared = everything.prepare(Cutouts(subject.data, images, boxes), whole=True)
     return CutoutFeatures(prepared, everything.features(prepared, on_progress=on_progress))

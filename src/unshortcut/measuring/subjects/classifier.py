@@ -18,6 +18,7 @@ from unshortcut.errors import RunError, UsageError
 from unshortcut.inference.features import Features
 from unshortcut.inference.forward import checked, run_model
 from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.linear_head import Head
 from unshortcut.measuring.subjects.class_names import (
     IMAGENET_CLASSES,
     Aggregate,
@@ -26,6 +27,7 @@ from unshortcut.measuring.subjects.class_names import (
     outputs_for,
     placeholder_names,
 )
+from unshortcut.models.classifier import network_and_classifier
 from unshortcut.models.load import LoadedModel
 from unshortcut.probes.knn import choose_k, knn_votes
 from unshortcut.probes.linear import fit_linear
@@ -48,6 +50,8 @@ class Classifier:
     """Everything that it depends on except the model; part of the key of cached results."""
     mapping: ClassMapping | None = None
     aggregate: Aggregate = "mean"
+    linear: Head | None = None
+    """Its weights on the features, if it is linear."""
 
     def over(self, names: Sequence[str]) -> ClassOutputs:
         """Its outputs for some classes; `NotApplicable` if it knows fewer than two of them."""
@@ -128,7 +132,9 @@ def head(model: LoadedModel, mapping: ClassMapping | None, aggregate: Aggregate)
         return logits.cpu().double().softmax(dim=1)
 
     key = f"head {classes} {mapping} {aggregate}"
-    return Classifier("head", description, classes, probabilities, key, mapping, aggregate)
+    return Classifier(
+        "head", description, classes, probabilities, key, mapping, aggregate, _linear_head(model)
+    )
 
 
 def fit_classifier(
@@ -157,9 +163,21 @@ def fit_classifier(
         neighbors = f"the {k} nearest neighbors" if k > 1 else "the nearest neighbor"
         description = f"{neighbors} among {fitted_on}"
 
+    weights = None
+    if kind == "linear":
+        weights = Head(probe.weight.cpu().double().numpy(), probe.bias.cpu().double().numpy())
+
     def probabilities(values: Tensor, logits: Tensor | None) -> Tensor:
         if kind == "linear":
             return probe.logits(values.cpu()).double().softmax(dim=1)
         return knn_votes(rows, truth, values.cpu(), k=k, classes=len(classes)).double()
 
-    return Classifier(kind, description, classes, probabilities, key, mapping, aggregate)
+    return Classifier(kind, description, classes, probabilities, key, mapping, aggregate, weights)
+
+
+def _linear_head(model: LoadedModel) -> Head | None:
+    """The last layer of a model; None if it is not linear, or if that cannot be seen."""
+    if model.module is None:
+        return None
+    _, layer = network_and_classifier(model.module)
+    return None if layer is None else Head.of(layer)

@@ -172,7 +172,7 @@ def _measured(
 
     model = with_ball(load_model(run), run)
     model = replace(model, ball=model.ball or otherwise)
-    subject = Subject(model.name, model, test, None, Settings(full=True))
+    subject = Subject(model.name, model, test, None, Settings(profile="full"))
     with bar(evaluation.console, measurement.title.lower(), unit="images") as on_progress:
         result = measurement.measure(subject, on_progress)
     return {name: one.value for name, one in measurement.metrics(result, None).items()}

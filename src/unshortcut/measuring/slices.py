@@ -1,0 +1,72 @@
+"""Weak slices: images of a class that are alike in the features and that a model gets wrong.
+
+One half of the images of a class proposes a slice, and the other half decides whether it is one, so
+that a slice is not just the errors that it was made of.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import fisher_exact
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from unshortcut.randomness import generator
+
+SHARE = 0.25
+"""Share of the images of a class that a slice has."""
+FEWEST = 12
+"""Images of a class, and errors or hits among one half (a quarter of it), that a slice needs."""
+_PENALTY = 0.01
+"""Inverse strength of the L2 penalty: few errors and many features."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A direction in the features along which a class fails."""
+
+    members: NDArray[np.int64]
+    """Rows of the images in it, the most typical first, among those that did not propose it."""
+    inside: tuple[int, int]
+    """Correct and all images of the deciding half inside it."""
+    outside: tuple[int, int]
+    """Correct and all of its images outside."""
+    p: float
+    """One-sided probability of so large a gap by chance (Fisher)."""
+
+    @property
+    def gap(self) -> float:
+        """Accuracy outside minus inside."""
+        return self.outside[0] / self.outside[1] - self.inside[0] / self.inside[1]
+
+
+def find_slice(
+    features: NDArray[np.floating], right: NDArray[np.bool_], *, seed: int = 0
+) -> Slice | None:
+    """The slice of one class; None if it has too few images, errors or hits.
+
+    Args:
+        features: (N, D) of the images of the class.
+        right: (N,), whether each is classified correctly.
+    """
+    if len(right) < FEWEST:
+        return None
+    order = generator(seed, "slices").permutation(len(right))
+    proposing, deciding = order[: len(order) // 2], order[len(order) // 2 :]
+    errors = int((~right[proposing]).sum())
+    if min(errors, len(proposing) - errors) < FEWEST // 4:
+        return None
+    scaler = StandardScaler().fit(features)
+    model = LogisticRegression(C=_PENALTY, class_weight="balanced", max_iter=1000)
+    model.fit(scaler.transform(features[proposing]), ~right[proposing])
+    scores = model.decision_function(scaler.transform(features[deciding]))
+    count = max(1, round(SHARE * len(deciding)))
+    ranked = deciding[np.argsort(-scores, kind="stable")]
+    inside, outside = ranked[:count], ranked[count:]
+    table = [
+        [int((~right[inside]).sum()), int(right[inside].sum())],
+        [int((~right[outside]).sum()), int(right[outside].sum())],
+    ]
+    p = float(fisher_exact(table, alternative="greater")[1])
+    return Slice(inside, (table[0][1], len(inside)), (table[1][1], len(outside)), p)
