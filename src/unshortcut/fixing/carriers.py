@@ -141,7 +141,8 @@ def find_carriers(
             for index, best in search(images, templates, workers):
                 matches[name].append(best)
                 on_progress(index + 1, len(images))
-    cues, carriers = [], []
+    cues: list[Cue] = []
+    carriers: list[Carrier] = []
     for number, (patch, template) in enumerate(zip(chosen, templates, strict=True)):
         cue, carried = _located(number, patch, template, sources, matches, subject)
         if not carried or any(_overlap(carried, carriers, one.name) > _SAME for one in cues):

@@ -28,9 +28,13 @@ class Samples:
         return len(self.labels)
 
     def take(self, rows: Indices) -> "Samples":
-        parts = (self.features, self.labels, self.cells)
-        features, labels, cells = (part[rows] for part in parts)
-        return Samples(features, labels, cells, self.names, self.images[rows])
+        return Samples(
+            self.features[rows],
+            self.labels[rows],
+            self.cells[rows],
+            self.names,
+            self.images[rows],
+        )
 
     def halves(self, seed: int) -> tuple["Samples", "Samples"]:
         """A half of the images of each cell, and the other half; a single image is in the first."""

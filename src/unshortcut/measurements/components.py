@@ -123,9 +123,10 @@ class Components(OnPlainImages[ComponentsResult]):
                 (f"{one.name}, {percent(one.share)} of the logit's variance", one.own + one.others)
                 for one in result.components
             )
-            columns = ("its class",) + ("",) * (TOP - 1) + ("other classes",) + ("",) * (TOP - 1)
+            blank = ("",) * (TOP - 1)
+            heads = ("its class", *blank, "other classes", *blank)
             title = f"Images with most of each component: {model}"
-            shown.append(Pictures(title, sheet, columns))
+            shown.append(Pictures(title, sheet, heads))
         columns = (
             MODEL,
             Column("Component", tip="class and number, for unshortcut fix --components"),
