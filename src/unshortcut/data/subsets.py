@@ -81,8 +81,8 @@ def make_subset(
     names: list[str | None] = [spec.split] if spec.split else [*splits(data)] or [None]
     chosen: tuple[str, ...] = ()
     lists: dict[str, list[str]] = {}
-    for number, name in enumerate(names):
-        source = open_data(spec.where, split=name)
+    for number, split in enumerate(names):
+        source = open_data(spec.where, split=split)
         labels = require_multilabels(source, f"'{spec.where}'")
         shown = labels.values == 1
         if number == 0:
@@ -97,12 +97,12 @@ def make_subset(
         else:
             columns = [labels.classes.index(one) for one in chosen if one in labels.classes]
             images = shown[:, columns].sum(axis=1) >= min_classes
-        lists[name or "all"] = _identities(source, images)
+        lists[split or "all"] = _identities(source, images)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / CLASSES, "".join(f"{name}\n" for name in chosen))
-    for split, identities in lists.items():
-        write_text(folder / f"{split}.txt", "".join(f"{one}\n" for one in identities))
-    images_by_split = {split: len(identities) for split, identities in lists.items()}
+    for listed, identities in lists.items():
+        write_text(folder / f"{listed}.txt", "".join(f"{one}\n" for one in identities))
+    images_by_split = {listed: len(identities) for listed, identities in lists.items()}
     about = {**description, "splits": images_by_split, "classes": len(chosen)}
     write_json(folder / DESCRIPTION, about)  # last, because it makes the folder a data set
     return MadeSubset(folder, images_by_split, len(chosen))
