@@ -164,7 +164,7 @@ def test_a_renamed_flag_exists_under_its_new_name_only(command: str, old: str, n
     cli._add_commands()
     group: Any = typer.main.get_command(cli.app)
     known = {flag for parameter in group.commands[command].params for flag in parameter.opts}
-    assert new in known and old not in known
+    assert new.split()[0] in known and old not in known  # `--profile full` has a value
 
 
 def test_an_unknown_recipe_is_answered_with_the_nearest_five(
