@@ -72,12 +72,54 @@ def test_plots_are_drawn_when_they_come_near(page: "Page") -> None:
 
 
 @on_both
-def test_nothing_is_wider_than_the_screen(page: "Page") -> None:
+def test_nothing_is_wider_than_the_screen_and_every_table_fits(page: "Page") -> None:
     draw_all(page)
     for details in page.locator("details").all():
         details.locator("summary").click()
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
+    cut = page.evaluate(
+        "[...document.querySelectorAll('.scroll:has(table)')]"
+        ".map((one) => one.scrollWidth - one.clientWidth).filter((wide) => wide > 0)"
+    )
+    assert cut == []
+
+
+@on_both
+def test_the_picture_on_top_has_a_labeled_mark_per_model_within_its_width(page: "Page") -> None:
+    picture = page.locator("svg.stands")
+    assert picture.locator("path").count() == 3
+    box = picture.bounding_box()
+    assert box is not None and box["y"] < 300 and box["height"] > 150
+    for text in picture.locator("text").all():
+        label = text.bounding_box()
+        assert label is not None
+        assert (
+            box["x"] - 5 <= label["x"]  # with the halo of letters
+            and label["x"] + label["width"] <= box["x"] + box["width"] + 5
+        )
+    mark = picture.locator("path").nth(1).bounding_box()  # at 61 %
+    assert mark is not None
+    middle = (mark["x"] + mark["width"] / 2 - box["x"]) / box["width"]
+    assert middle == pytest.approx(0.61, abs=0.01)
+
+
+def test_a_picture_that_occurs_twice_is_shown_twice(page: "Page") -> None:
+    same = page.locator("img[data-same]")
+    assert same.count() > 0
+    assert all(one.evaluate("image => image.naturalWidth") > 0 for one in same.all())
+
+
+def test_a_phone_shows_each_row_of_a_table_as_a_card(browser: "Browser", report: Path) -> None:
+    page = browser.new_page(viewport={"width": PHONE[0], "height": PHONE[1]})
+    page.goto(report.as_uri())
+    cell = page.locator(f"{SORTABLE} >> tbody td:nth-child(3)").first
+    title = cell.evaluate("cell => getComputedStyle(cell, '::before').content")
+    assert "Shape" in title
+    first = page.locator(f"{SORTABLE} >> tbody td:nth-child(1)").first.bounding_box()
+    third = cell.bounding_box()
+    assert first is not None and third is not None and third["y"] > first["y"] + 10
+    page.close()
 
 
 def test_names_are_shown_as_they_are(page: "Page") -> None:

@@ -15,6 +15,7 @@ from unshortcut.data.shapes import SHAPE_NAMES, Shapes
 from unshortcut.data.source import Joined
 from unshortcut.measurements.measurement import measurements
 from unshortcut.measuring.exhibits import Plot, Table
+from unshortcut.measuring.glance import Axis, TellingPicture
 from unshortcut.measuring.plots import color
 from unshortcut.models.ball_head import BallHead
 from unshortcut.models.load import load_model
@@ -78,6 +79,22 @@ def test_it_shows_something_of_one_model_and_of_two(name: str, findings: Finding
     assert one.exhibits({"mine": result, "other": result}, result)
 
 
+def test_at_a_glance_there_are_three_axes_and_three_pictures_even_without_results(
+    findings: Findings,
+) -> None:
+    for with_results in (True, False):
+        parts = [
+            part
+            for name, one in findings.measurements.items()
+            for part in one.glance(findings.results(name) if with_results else {})
+        ]
+        axes = [(one.left, one.right) for one in parts if isinstance(one, Axis)]
+        assert axes == [
+            ("texture", "shape"), ("local patch", "whole image"), ("detail", "outline"),
+        ]  # fmt: skip
+        assert len([one for one in parts if isinstance(one, TellingPicture)]) == 3
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_labels_and_titles_of_columns_begin_with_a_capital(name: str, findings: Findings) -> None:
     one, result = findings.measurements[name], findings.entries[name]["mine"].result
@@ -128,6 +145,7 @@ def test_the_verdict_is_a_sentence(findings: Findings) -> None:
     verdict = findings.verdict("mine")
     assert verdict.text.endswith(".")
     assert 0 <= verdict.weight <= 1
+    assert verdict.brief.endswith(".") and "%" not in verdict.brief
 
 
 def test_nothing_of_it_names_the_machine(findings: Findings) -> None:

@@ -1,6 +1,7 @@
 """Frequencies: models that are known to look at one end of the spectrum are told apart."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from unshortcut.measurements.frequency import (
     Frequency,
     FrequencyCurve,
     FrequencyResult,
-    crossing,
 )
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Pictures, Plot, Table
+from unshortcut.measuring.frequency_balance import coarse_share, crossing
+from unshortcut.measuring.glance import Axis
 
 SIDE = 32
 
@@ -124,6 +126,28 @@ def test_findings_name_the_end_that_matters_more() -> None:
     assert found.text.startswith("has an accuracy of 61 % on images without the lowest quarter")
     assert Frequency().finding(result(low=0.8, high=0.2)) is None
     assert Frequency().finding(result(low=0.1, high=0.1, clean=0.11)) is None  # knows nothing
+
+
+def test_at_a_glance_models_stand_between_detail_and_outline(
+    fine: FrequencyResult, coarse: FrequencyResult
+) -> None:
+    (axis,) = Frequency().glance({"fine": fine, "coarse": coarse})
+    assert isinstance(axis, Axis) and (axis.left, axis.right) == ("detail", "outline")
+    assert axis.positions["fine"].value < 0.2 and axis.positions["fine"].high < 0.5
+    assert axis.positions["coarse"].value == 1 and axis.positions["coarse"].low > 0.5
+    never = np.zeros(24, bool)
+    blind = replace(fine, coarse_share=coarse_share(never, never, 0.5))
+    (axis,) = Frequency().glance({"blind": blind})
+    assert isinstance(axis, Axis)
+    assert axis.positions == {} and axis.missing == {"blind": "recognizes neither"}
+
+
+def test_the_coarse_share_counts_above_chance() -> None:
+    right = np.arange(100)
+    found = coarse_share(right < 80, right < 30, 0.1)  # 70 and 20 points above chance
+    assert found.value == pytest.approx(7 / 9)
+    assert found.low < 7 / 9 < found.high
+    assert coarse_share(right < 80, right < 5, 0.1).value == 1
 
 
 def test_metrics_are_those_of_a_quarter_of_the_side(fine: FrequencyResult) -> None:

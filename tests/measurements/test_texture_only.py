@@ -10,7 +10,7 @@ from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.data.source import ImageSource
 from unshortcut.measurements.texture_only import TextureOnly, TextureOnlyResult
-from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
+from unshortcut.measuring.exhibits import Pictures, Plot, Table
 from unshortcut.measuring.texture_images import solved_by_texture, texture_of, tiles_of
 
 SIDE = 32
@@ -137,6 +137,5 @@ def test_examples_are_right_and_results_survive_json(
     assert pictures.columns == ("image", "synthesized", "tiled")
     (table,) = (one for one in shown if isinstance(one, Table))
     assert len(table.rows) == 6 and len(table.rows[0]) == len(table.columns)
-    notes = [one.text for one in shown if isinstance(one, Note)]
-    assert notes[0].startswith("color: texture alone solves 3 of 3 classes: ")
-    assert notes[1] == "place: texture alone solves 0 of 3 classes."
+    assert classes.caption.startswith("color: texture alone solves 3 of 3 classes (")
+    assert classes.caption.endswith("place: texture alone solves 0 of 3 classes.")

@@ -9,6 +9,7 @@ import numpy as np
 from unshortcut.auditing.findings import Entry, Findings, ModelInfo
 from unshortcut.measurements.measurement import Finding, Measurement, Metric
 from unshortcut.measuring.errors import NotApplicable
+from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
     Cell,
@@ -21,6 +22,7 @@ from unshortcut.measuring.exhibits import (
     Table,
     picture,
 )
+from unshortcut.measuring.glance import Axis, AxisMark, GlancePart, TellingPicture
 from unshortcut.measuring.plots import Bars, Curve, bars, curves
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.subject import Subject
@@ -119,7 +121,23 @@ class ShapeBias(Example):
     def finding(self, result: Shares) -> Finding | None:
         share = 1 - result.share
         text = f"decides by texture in {100 * share:.0f} % of conflicts"
-        return Finding(text, share) if share > 0.25 else None
+        return Finding(text, share, "decides mostly by texture") if share > 0.25 else None
+
+    def glance(self, results: Mapping[str, Shares]) -> Sequence[GlancePart]:
+        return (
+            Axis(
+                "texture",
+                "shape",
+                "decisions by shape",
+                {name: Estimate(one.share, one.low, one.high) for name, one in results.items()},
+                marks=(AxisMark("humans", 0.96), AxisMark(SCRIPT, 0.3)),
+            ),
+            TellingPicture(
+                "decided by texture",
+                {name: picture(_pixels(at), IMAGE) for at, name in enumerate(results) if at != 1},
+                "no conflict decided by texture",
+            ),
+        )
 
 
 class Corruptions(Example):
@@ -185,10 +203,16 @@ class Broken(Example):
     def exhibits(self, results: Mapping[str, Shares], baseline: Shares | None) -> list[Exhibit]:
         raise ValueError(f"no class is called {SCRIPT}")
 
+    def glance(self, results: Mapping[str, Shares]) -> Sequence[GlancePart]:
+        raise ValueError("nothing to see")
+
 
 class Saliency(Example):
     name, title, order = "saliency", "Where it looks", 40
     question: ClassVar[str] = "Which part of the image decides?"
+
+    def glance(self, results: Mapping[str, Shares]) -> Sequence[GlancePart]:
+        return (Axis("patch", "whole", "decisions that stay"),)
 
 
 def findings(models: Sequence[str] = MODELS, only: Sequence[str] = ()) -> Findings:

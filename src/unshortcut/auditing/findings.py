@@ -1,7 +1,7 @@
 """The findings of an audit: a result, or a reason, for every measurement and model."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -51,6 +51,8 @@ class Verdict:
     text: str
     """Begins with a verb, to be read after the name of the model, and ends with a full stop."""
     weight: float  # of the most serious finding, 0 to 1
+    brief: str = ""
+    """The same without numbers."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,10 @@ class Findings:
             text = "shows none of the shortcuts that these measurements can detect."
             return Verdict(model, text, 0.0)
         serious = sorted(found, key=lambda finding: -finding.weight)[:CLAUSES]
-        clauses = [finding.text for finding in found if finding in serious]  # as on the page
-        text = clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and {clauses[-1]}"
-        return Verdict(model, f"{text}.", serious[0].weight)
+        chosen = [finding for finding in found if finding in serious]  # as on the page
+        text = _sentence([finding.text for finding in chosen])
+        brief = _sentence([finding.brief or finding.text for finding in chosen])
+        return Verdict(model, text, serious[0].weight, brief)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but pictures as plain values, for JSON."""
@@ -142,6 +145,11 @@ class Findings:
             "metrics": {key: _plain_metric(metric) for key, metric in self.metrics(name).items()},
             "measurements": {one: _plain_entry(entry) for one, entry in entries.items()},
         }
+
+
+def _sentence(clauses: Sequence[str]) -> str:
+    last = clauses[-1]
+    return f"{last}." if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and {last}."
 
 
 def _plain_entry(entry: Entry) -> dict[str, Any]:

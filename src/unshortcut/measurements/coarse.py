@@ -149,12 +149,13 @@ class Coarse(OnPlainImages[CoarseResult]):
             return None
         fine, coarse, _, within = result.total.estimates()
         if within.low <= result.within_by_chance:
+            brief, chance = "confuses dissimilar classes", percent(result.within_by_chance)
             text = f"only {percent(within.value)} of its errors stay within the coarse class"
-            by_chance = f"({percent(result.within_by_chance)} by chance)"
-            return Finding(f"confuses dissimilar classes: {text} {by_chance}", 0.4)
+            return Finding(f"{brief}: {text} ({chance} by chance)", 0.4, brief)
         if coarse.value - fine.value >= NOTABLE:
-            compared = f"({percent(coarse.value)} versus {percent(fine.value)})"
-            return Finding(f"recognizes coarse classes better than fine ones {compared}", 0.2)
+            brief = "recognizes coarse classes better than fine ones"
+            versus = f"{percent(coarse.value)} versus {percent(fine.value)}"
+            return Finding(f"{brief} ({versus})", 0.2, brief)
         return None
 
 

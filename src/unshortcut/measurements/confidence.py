@@ -149,6 +149,7 @@ class Confidence(OnPlainImages[ConfidenceResult]):
                 f"has an accuracy of {percent(accuracy.value)}, no better than chance among "
                 f"{result.num_classes} classes",
                 HIGHEST_WEIGHT,
+                "is no better than chance",
             )
         if result.kind != "head" or result.num_errors < FEW or sure.value < MANY:
             return None
@@ -156,6 +157,7 @@ class Confidence(OnPlainImages[ConfidenceResult]):
             f"is confident even when it is wrong: {percent(sure.value)} of its errors have a "
             f"confidence above {percent(SURE)}",
             HIGHEST_WEIGHT * sure.value,
+            "is confident even when it is wrong",
         )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import numpy as np
 import plotly.graph_objects as go
 from timm.data import ImageNetInfo
 
@@ -34,6 +33,7 @@ from unshortcut.measuring.corruption_decisions import (
 )
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import (
+    MODEL,
     Cell,
     Column,
     Exhibit,
@@ -182,7 +182,8 @@ class Corruptions(Measurement[CorruptionsResult]):
         )
         chance = 1 / result.conditions.num_classes
         lost = result.drop.value / max(result.clean.value - chance, result.drop.value)
-        return Finding(text, 0.7 * lost)
+        brief = f"loses accuracy under corruptions, most under {_phrase(worst)}"
+        return Finding(text, 0.7 * lost, brief)
 
 
 def _phrase(group: str) -> str:
@@ -267,23 +268,22 @@ def _table(results: Results, baseline: CorruptionsResult | None) -> Table:
     reference = reference_errors(baseline, NAMES)
     groups = {name: group for group, names in GROUPS.items() for name in names}
     whose = "AlexNet's" if baseline is None else "the baseline's"
-    columns = [Column("Corruption"), Column("Group")]
-    cells: list[list[Cell]] = [[readable(name), groups[name]] for name in NAMES]
-    for name, result in results.items():
-        titles = ("Accuracy", "CE") if len(results) == 1 else (f"{name}: accuracy", f"{name}: CE")
-        columns += [
-            Column(titles[0], percent=True, tip="mean over the five severities"),
-            Column(titles[1], percent=True, tip=f"error divided by {whose}"),
-        ]
-        ratios = corruption_errors(mean_seen(result.errors(NAMES)), reference)
-        for row, corruption, ratio in zip(cells, NAMES, ratios.tolist(), strict=True):
-            row += [result.mean_accuracy(corruption), None if np.isnan(ratio) else ratio]
-    return Table(
-        "Accuracy by corruption",
-        columns,
-        cells,
-        f"Accuracy is the mean over the five severities, CE the error divided by {whose}.",
+    columns = (
+        Column("Corruption"),
+        Column("Group"),
+        MODEL,
+        Column("Accuracy", percent=True, tip="mean over the five severities"),
+        Column("CE", percent=True, tip=f"error divided by {whose}"),
     )
+    errors = {model: mean_seen(one.errors(NAMES)) for model, one in results.items()}
+    ratios = {model: corruption_errors(one, reference) for model, one in errors.items()}
+    rows: list[list[Cell]] = [
+        [readable(name), groups[name], model, one.mean_accuracy(name), float(ratios[model][at])]
+        for at, name in enumerate(NAMES)
+        for model, one in results.items()
+    ]
+    caption = f"Accuracy is the mean over the five severities, CE the error divided by {whose}."
+    return Table("Accuracy by corruption", columns, rows, caption, folded=len(results) > 1)
 
 
 def _sheet(result: CorruptionsResult) -> Pictures:

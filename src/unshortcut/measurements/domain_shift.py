@@ -130,6 +130,7 @@ class DomainShift(Measurement[DomainShiftResult]):
             f"loses {100 * drop:.0f} points of accuracy on {one.name} (from {percent(inside)} to "
             f"{percent(inside - drop)})",
             HIGHEST_WEIGHT * min(drop / above, drop / LARGE),
+            f"loses much of its accuracy on {one.name}",
         )
 
 

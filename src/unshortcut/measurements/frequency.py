@@ -1,13 +1,13 @@
 """Accuracy on images that have lost their high or their low frequencies."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Literal, get_args
 
 from unshortcut.imaging.frequency import SHAPES, Shape, high_pass, low_pass
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
-from unshortcut.measuring.estimates import Estimate
+from unshortcut.measuring.estimates import UNKNOWN, Estimate
 from unshortcut.measuring.exhibits import (
     MODEL,
     Column,
@@ -19,6 +19,8 @@ from unshortcut.measuring.exhibits import (
     Table,
     picture,
 )
+from unshortcut.measuring.frequency_balance import coarse_share, crossing
+from unshortcut.measuring.glance import Axis, GlancePart
 from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Curve, chance_level, curves
 from unshortcut.measuring.settings import Limit
@@ -71,6 +73,8 @@ class FrequencyResult(ImageSample):
     sides: tuple[int, ...]
     """Sides of the mask in coefficients, at least 1."""
     curves: tuple[FrequencyCurve, ...]
+    coarse_share: Estimate = UNKNOWN
+    """See `coarse_share`."""
 
     def curve(self, kept: Kept, shape: Shape = "square") -> FrequencyCurve:
         return next(one for one in self.curves if (one.kept, one.shape) == (kept, shape))
@@ -115,6 +119,7 @@ class Frequency(Measurement[FrequencyResult]):
         "those of Wang et al. 2020, where r is the radius. Intervals are Wilson's, 95 %."
     )
     order = 60
+    version = 2
     gives = (
         "low_pass_accuracy",
         "low_pass_round_accuracy",
@@ -132,7 +137,7 @@ class Frequency(Measurement[FrequencyResult]):
         right = subject.probabilities(images).argmax(axis=1) == labels
         example = int(right.argmax())  # the first image that is classified correctly, if any
         kinds = [(kept, shape) for shape in SHAPES for kept in KEPT]
-        found = []
+        found, reported = [], {}
         for index, (kept, shape) in enumerate(kinds):
             accuracy: list[Estimate] = []
             examples: list[Picture] = []
@@ -141,21 +146,27 @@ class Frequency(Measurement[FrequencyResult]):
                 transform = _masked(kept, r, shape)
                 decided = subject.probabilities(images, transform, progress).argmax(axis=1)
                 accuracy.append(Estimate.share(decided == labels))
+                if (shape, SHARES[number % len(sides)]) == ("square", REPORTED):
+                    reported[kept] = decided == labels
                 if shape == "square":
                     pixels = transform(images.pixels(example), example)
                     mark = "good" if decided[example] == labels[example] else "bad"
                     caption = images.classes[decided[example]]
                     examples.append(picture(pixels, caption, mark, side=112))
             found.append(FrequencyCurve(kept, shape, tuple(accuracy), tuple(examples)))
+        chance = 1 / len(images.classes)
         return FrequencyResult(
             num_images=len(images),
             total=images.total,
             size=size,
-            chance=1 / len(images.classes),
+            chance=chance,
             clean=Estimate.share(right),
             shares=SHARES,
             sides=sides,
             curves=tuple(found),
+            coarse_share=coarse_share(
+                reported["low"], reported["high"], chance, subject.settings.seed
+            ),
         )
 
     def passes(self, subject: Subject) -> Passes:
@@ -201,6 +212,22 @@ class Frequency(Measurement[FrequencyResult]):
         note = f"{one.num_images} of {one.total} images, each seen through {masks} masks."
         return [*plots, _examples(results), _table(results), Note(note)]
 
+    def glance(self, results: Results) -> list[GlancePart]:
+        known = {
+            name: one.coarse_share
+            for name, one in results.items()
+            if not math.isnan(one.coarse_share.value)
+        }
+        return [
+            Axis(
+                "detail",
+                "outline",
+                "share of the accuracy from low frequencies",
+                known,
+                {name: "recognizes neither" for name in results if name not in known},
+            )
+        ]
+
     def finding(self, result: FrequencyResult) -> Finding | None:
         clean, chance = result.clean, result.chance
         if not clean.low > chance:
@@ -210,22 +237,13 @@ class Frequency(Measurement[FrequencyResult]):
         if lost >= max(left, 0.5) and low.high < clean.value:
             fall = f"from {percent(clean.value)} to {percent(low.value)}"
             text = f"depends on high frequencies: its accuracy falls {fall} without them"
-            return Finding(text, 0.7 * min(lost, 1.0))
+            return Finding(text, 0.7 * min(lost, 1.0), "needs fine detail")
         if left >= 0.5 and high.low > chance:
             lacking = f"without the lowest quarter of their frequencies (chance {percent(chance)})"
             text = f"has an accuracy of {percent(high.value)} on images {lacking}"
-            return Finding(text, 0.5 * min(left, 1.0))
+            brief = "recognizes most images by fine detail alone"
+            return Finding(text, 0.5 * min(left, 1.0), brief)
         return None
-
-
-def crossing(x: Sequence[float], y: Sequence[float], level: float) -> float:
-    """The smallest x at which the line through the points (x, y) reaches a level, or NaN."""
-    if y[0] >= level:
-        return x[0]
-    for i in range(1, len(x)):
-        if y[i] >= level:
-            return x[i - 1] + (level - y[i - 1]) / (y[i] - y[i - 1]) * (x[i] - x[i - 1])
-    return math.nan
 
 
 def _masked(kept: Kept, r: int, shape: Shape) -> Transform:

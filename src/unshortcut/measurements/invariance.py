@@ -99,16 +99,14 @@ class Invariance(Measurement[InvarianceResult]):
         found = []
         shuffled = result.at("patch_shuffle", 4.0)
         if shuffled.high < HARDLY:
-            text = (
-                "hardly notices when the 4 × 4 patches of an image are shuffled "
-                f"(its features move {shuffled.value:.2f} of the distance to another image)"
-            )
-            found.append(Finding(text, 0.8 * (1 - shuffled.value)))
-        for (name, level), (text, weight) in _SEEN_AS_ANOTHER.items():
+            brief = "hardly notices when the 4 × 4 patches of an image are shuffled"
+            moves = f"(its features move {shuffled.value:.2f} of the distance to another image)"
+            found.append(Finding(f"{brief} {moves}", 0.8 * (1 - shuffled.value), brief))
+        for (name, level), (brief, weight) in _SEEN_AS_ANOTHER.items():
             movement = result.at(name, level)
             if movement.low >= ANOTHER:
-                text = f"{text} (its features move {movement.value:.2f} of the distance to one)"
-                found.append(Finding(text, weight))
+                text = f"{brief} (its features move {movement.value:.2f} of the distance to one)"
+                found.append(Finding(text, weight, brief))
         return max(found, key=lambda finding: finding.weight, default=None)
 
 

@@ -15,6 +15,7 @@ from unshortcut.discovery import find_all
 from unshortcut.errors import unknown
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Exhibit
+from unshortcut.measuring.glance import GlancePart
 from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.settings import Input, Profile
 from unshortcut.measuring.subjects.subject import Subject
@@ -72,6 +73,8 @@ class Finding:
     """Continues a sentence that starts with the name of the model."""
     weight: float
     """Importance from 0 to 1, where 1 is a clear shortcut; the verdict has the most important."""
+    brief: str = ""
+    """The same in a few words, without numbers, for the page, which shows them in a picture."""
 
 
 class Measurement(ABC, Generic[R]):
@@ -118,6 +121,13 @@ class Measurement(ABC, Generic[R]):
     @abstractmethod
     def exhibits(self, results: Mapping[str, R], baseline: R | None) -> Sequence[Exhibit]:
         """What the page shows of the results of one or more models."""
+
+    def glance(self, results: Mapping[str, R]) -> Sequence[GlancePart]:
+        """What the top of the page shows of the models, if anything.
+
+        Without results, the ends of an axis and the titles of pictures.
+        """
+        return ()
 
     def finding(self, result: R) -> Finding | None:
         """The clause about a model in the verdict, if any."""

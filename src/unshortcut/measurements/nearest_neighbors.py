@@ -1,7 +1,7 @@
 """Neighbors: the images that a model finds most similar, and whether they have the same class."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,16 @@ from numpy.typing import NDArray
 from unshortcut.measurements.measurement import Finding, Metric, Metrics, OnPlainImages
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
-from unshortcut.measuring.exhibits import Exhibit, Note, Picture, Plot, picture
-from unshortcut.measuring.nearest import SIDE, nearest_rows
+from unshortcut.measuring.exhibits import (
+    Exhibit,
+    Note,
+    Picture,
+    Pictures,
+    Plot,
+    picture,
+    rows_each,
+)
+from unshortcut.measuring.nearest import nearest_rows
 from unshortcut.measuring.neighbor_sheet import QueryNeighbors, neighbor_pictures
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.images import Prepared
@@ -105,7 +113,7 @@ class Neighbors(OnPlainImages[NeighborsResult]):
                 "with 95 % intervals."
             )
             shown.append(Plot("Neighbors of the same class", figure, caption, height=300))
-        sheet = neighbor_pictures({name: result.queries for name, result in results.items()})
+        sheet = _sheet({name: result.queries for name, result in results.items()})
         if sheet.rows:
             return [*shown, sheet]
         return [*shown, Note("The models know different classes and share no images to show.")]
@@ -115,7 +123,24 @@ class Neighbors(OnPlainImages[NeighborsResult]):
             return None
         other = 1 - result.agreement.share.value
         text = f"finds {percent(other)} of an image's nearest neighbors in other classes"
-        return Finding(text, 0.3 * min(1.0, other / (1 - result.agreement.chance)))
+        weight = 0.3 * min(1.0, other / (1 - result.agreement.chance))
+        return Finding(text, weight, "finds images of other classes most similar")
+
+
+def _sheet(models: Mapping[str, Sequence[QueryNeighbors]]) -> Pictures:
+    """The neighbors of the queries that all models have; those of several models one by one."""
+    if len(models) == 1:
+        return neighbor_pictures(models)
+    known = [{query.identity: query for query in own} for own in models.values()]
+    common = [identity for identity in known[0] if all(identity in own for own in known)]
+    rows = tuple(
+        (name, (own[identity].shown, *own[identity].neighbors))
+        for identity in common[: rows_each(QUERIES, len(models))]
+        for name, own in zip(models, known, strict=True)
+    )
+    alone = neighbor_pictures({name: own[:1] for name, own in list(models.items())[:1]})
+    columns = ("query", *(str(rank) for rank in range(1, NEIGHBORS + 1)))
+    return replace(alone, rows=rows, columns=columns)
 
 
 def neighbor_rows(features: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -141,9 +166,9 @@ def agreement(
 def _query(images: Prepared, row: int, near: NDArray[np.int64]) -> QueryNeighbors:
     def shown(index: int) -> Picture:
         if images.labels is None:
-            return picture(images.pixels(index), side=SIDE)
+            return picture(images.pixels(index))
         label = images.labels[index]
         mark = "" if index == row else "good" if label == images.labels[row] else "bad"
-        return picture(images.pixels(index), images.classes[label], mark, side=SIDE)
+        return picture(images.pixels(index), images.classes[label], mark)
 
     return QueryNeighbors(images.identity(row), shown(row), tuple(map(shown, near[row].tolist())))

@@ -140,7 +140,9 @@ class Similarity(Measurement[PairsResult]):
         similar = "more similar to the image than another view of it"
         if found.low <= 1:
             similar = f"{percent(found.value)} as similar to the image as another view of it"
-        return Finding(f"finds an image's shuffled patches {similar}", 0.6 * min(1.0, found.value))
+        text = f"finds an image's shuffled patches {similar}"
+        brief = "hardly tells an image from its shuffled patches"
+        return Finding(text, 0.6 * min(1.0, found.value), brief)
 
 
 def _num_images(subject: Subject) -> int:

@@ -1,32 +1,43 @@
 """Shape bias: whether a model decides by shape or by texture when the two cues conflict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from unshortcut.measurements.measurement import Finding, Measurement, Metric, Metrics
-from unshortcut.measuring.cue_decisions import ShapeBiasResult, decide, num_stimuli
+from unshortcut.measuring.cue_decisions import ShapeBiasResult, StimulusExample, decide, num_stimuli
 from unshortcut.measuring.errors import NotApplicable
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.exhibits import (
+    MODEL,
+    Column,
+    Exhibit,
+    Note,
+    Picture,
+    Pictures,
+    Plot,
+    Table,
+)
+from unshortcut.measuring.glance import Axis, AxisMark, GlancePart, TellingPicture
+from unshortcut.measuring.known_values import KnownShapeBias, comparable_shape_biases
 from unshortcut.measuring.passes import Passes
-from unshortcut.measuring.plots import Bars, bars, chance_level, color, error_bars, plain
+from unshortcut.measuring.plots import Bars, bars, chance_level
+from unshortcut.measuring.shape_bias_plots import bias_by_class, biases_beside
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
-HUMANS = 0.96
-"""Shape bias of humans on the published stimuli (Geirhos et al. 2019)."""
-RESNET50 = {"mean": 0.2139, "sum": 0.2207}
-"""Shape bias of torchvision's ResNet-50 by the mean or sum over the classes of a category; the
-published value uses the sum."""
+CHANCE = 0.5
+"""Shape bias of random decisions."""
 MAX_ROWS = 32
 """Limit on the classes in the plot."""
-SYMBOLS = ("circle", "diamond", "square", "triangle-up", "star", "hexagon", "cross", "x")
+NOT_ROBUSTNESS = (
+    "Shape bias is not robustness: a ResNet-50 trained on stylized images alone decides by shape "
+    "and is no better on corrupted images (Geirhos et al. 2019), and networks show no clear "
+    "correlation of the two (Mummadi et al. 2021)."
+)
 
 Results = Mapping[str, ShapeBiasResult]
 
@@ -51,6 +62,7 @@ class ShapeBias(Measurement[ShapeBiasResult]):
     order = 10
     needs = ("conflict",)
     quick = True
+    version = 2
     gives = (
         "shape_bias",
         "shape_bias_coverage",
@@ -86,6 +98,7 @@ class ShapeBias(Measurement[ShapeBiasResult]):
     def exhibits(self, results: Results, baseline: ShapeBiasResult | None) -> list[Exhibit]:
         return [
             *_notes(results),
+            *_beside(results),
             _by_class(results),
             _overall(results),
             _accuracies(results),
@@ -93,13 +106,35 @@ class ShapeBias(Measurement[ShapeBiasResult]):
             _classes(results),
         ]
 
+    def glance(self, results: Results) -> list[GlancePart]:
+        clear = {name: one.bias for name, one in results.items() if one.meaningful}
+        pictures = {
+            name: _picture(one.by_texture) for name, one in results.items() if one.by_texture
+        }
+        return [
+            Axis(
+                "texture",
+                "shape",
+                "decisions by shape where the two conflict",
+                clear,
+                {name: "recognizes too few stimuli" for name in results if name not in clear},
+                tuple(AxisMark(one.label, one.bias) for one in _known(results))
+                or (AxisMark("chance", CHANCE),),
+            ),
+            TellingPicture("decided by texture", pictures, "no conflict decided by texture"),
+        ]
+
     def finding(self, result: ShapeBiasResult) -> Finding:
         if not result.meaningful:
-            return Finding(f"{result.low_coverage}, too few to measure its shape bias", 0.1)
+            brief = "recognizes too few conflict stimuli to say whether shape or texture decides"
+            return Finding(f"{result.low_coverage}, too few to measure its shape bias", 0.1, brief)
         texture = 1 - result.bias.value
         cue, share = ("texture", texture) if texture > 0.5 else ("shape", result.bias.value)
         named = f"of the {result.shape + result.texture} conflicts in which it names either cue"
-        return Finding(f"decides by {cue} in {percent(share)} {named}", texture)
+        brief = f"decides mostly by {cue}"
+        if result.bias.low <= CHANCE <= result.bias.high:
+            brief = "decides by texture about as often as by shape"
+        return Finding(f"decides by {cue} in {percent(share)} {named}", texture, brief)
 
 
 def _notes(results: Results) -> list[Exhibit]:
@@ -139,6 +174,36 @@ def _explanation(result: ShapeBiasResult) -> str:
     return " ".join(parts)
 
 
+def _known(results: Results) -> tuple[KnownShapeBias, ...]:
+    """Known values on the same classes; none if these are not the 16 published categories."""
+    if not results or any(one.candidates != tuple(CATEGORIES) for one in results.values()):
+        return ()
+    return comparable_shape_biases(next(iter(results.values())).aggregate)  # the same for all
+
+
+def _beside(results: Results) -> list[Exhibit]:
+    """The models among known ones, or beside chance on stimuli that nobody else has used."""
+    known = _known(results)
+    rows = {one.name: one.bias for one in known} or {"chance": CHANCE}
+    height = 110 + 26 * (len(rows) + len(results))
+    if not known:
+        caption = f"With 95 % intervals. {NOT_ROBUSTNESS}"
+        return [Plot("Beside chance", biases_beside(rows, results), caption, height=height)]
+    caption = f"With 95 % intervals; known values are from all 1,280 stimuli. {NOT_ROBUSTNESS}"
+    columns = (
+        Column("Known"),
+        Column("Shape bias", percent=True),
+        Column("Coverage", percent=True, tip="share of conflicts decided by either cue"),
+        Column("Classes combined by", tip="how the probabilities of a category are computed"),
+        Column("Source"),
+    )
+    table = [(one.name, one.bias, one.coverage, one.aggregate or None, one.source) for one in known]
+    return [
+        Plot("Beside known ones", biases_beside(rows, results), caption, height=height),
+        Table("Where the known values come from", columns, table, folded=True),
+    ]
+
+
 def _by_class(results: Results) -> Plot:
     order = _from_texture_to_shape(results)
     half = MAX_ROWS // 2
@@ -146,68 +211,12 @@ def _by_class(results: Results) -> Plot:
     caption = "Points are shape classes with 95 % intervals, solid lines the overall bias."
     if len(shown) < len(order):
         caption += f" Only the {half} classes at either end of {len(order)} are shown."
-    references = {}
-    if all(result.candidates == tuple(CATEGORIES) for result in results.values()):
-        aggregate = next(iter(results.values())).aggregate  # the same for all models
-        references = {"humans": HUMANS, "ResNet-50": RESNET50[aggregate]}
-        caption += (
-            " Dotted lines, on the 1,280 published stimuli: humans (Geirhos et al. 2019), and "
-            f"torchvision's ResNet-50 by the {aggregate}."
-        )
     return Plot(
         "Shape bias by shape class",
-        bias_by_class(shown, results, references),
+        bias_by_class(shown, results),
         caption,
         height=130 + len(shown) * (16 + 8 * len(results)),
     )
-
-
-def bias_by_class(
-    classes: Sequence[str], results: Results, references: Mapping[str, float]
-) -> dict[str, Any]:
-    """One row per class, from texture to shape, as in the figure of Geirhos et al. (2019).
-
-    Each model has one point per class, and a vertical line at its overall bias; where a bias is
-    NaN there is none. `references` are dotted lines.
-    """
-    figure = go.Figure()
-    for index, (name, result) in enumerate(results.items()):
-        known = {one.name: one for one in result.classes if not np.isnan(one.bias.value)}
-        shown = [known[one] for one in classes if one in known]
-        biases = [one.bias.value for one in shown]
-        figure.add_scatter(
-            x=biases,
-            y=[one.name for one in shown],
-            name=name,
-            mode="markers",
-            orientation="h",
-            offsetgroup=str(index),
-            marker={"color": color(name), "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-            error_x=error_bars(
-                biases, [one.bias.low for one in shown], [one.bias.high for one in shown]
-            ),
-            text=[
-                f"{one.shape} for shape, {one.texture} for texture, of {one.conflicts}"
-                for one in shown
-            ],
-            hovertemplate="%{y}: %{x:.0%} (%{text})",
-        )
-        if not np.isnan(result.bias.value):
-            figure.add_vline(x=result.bias.value, line={"color": color(name), "width": 2})
-    for name, value in references.items():
-        above = {"text": name, "y": 1, "yanchor": "bottom", "xanchor": "center"}
-        figure.add_vline(x=value, line={"dash": "dot", "width": 1}, annotation=above)
-    figure.update_layout(scattermode="group", scattergap=0.4)
-    figure.update_xaxes(
-        range=[-0.03, 1.03],
-        tickformat=".0%",
-        title="← texture · shape bias · shape →",
-        zeroline=False,
-    )
-    figure.update_yaxes(
-        type="category", categoryorder="array", categoryarray=list(classes), autorange="reversed"
-    )
-    return plain(figure)
 
 
 def _from_texture_to_shape(results: Results) -> list[str]:
@@ -252,21 +261,22 @@ def _accuracies(results: Results) -> Plot:
 
 
 def _stimuli(results: Results) -> Pictures:
-    marks = {"shape": "good", "texture": "bad", "neither": ""}
-    rows = []
-    for name, result in results.items():
-        pictures = []
-        for one in result.examples:
-            decision = one.decided or "none of the classes"
-            text = f"{one.shape} with the texture of {one.texture}: {decision}"
-            pictures.append(replace(one.picture, caption=text, mark=marks[one.follows]))
-        rows.append((name, tuple(pictures)))
+    rows = tuple(
+        (name, tuple(_picture(one) for one in result.examples)) for name, result in results.items()
+    )
     return Pictures(
         "Examples of stimuli",
-        tuple(rows),
+        rows,
         caption="Chosen at random. The predicted class follows the colon. A solid frame with ✓ "
         "means the shape, a dashed frame with ✕ the texture, and no frame another class.",
     )
+
+
+def _picture(one: StimulusExample) -> Picture:
+    decision = one.decided or "none of the classes"
+    text = f"{one.shape} with the texture of {one.texture}: {decision}"
+    mark = {"shape": "good", "texture": "bad", "neither": ""}[one.follows]
+    return replace(one.picture, caption=text, mark=mark)
 
 
 def _classes(results: Results) -> Table:

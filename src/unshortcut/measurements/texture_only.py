@@ -1,7 +1,7 @@
 """Accuracy on images of which only the texture is left, and the classes that it identifies."""
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from unshortcut.measuring.exhibits import (
     Plot,
     Table,
     picture,
+    rows_each,
 )
 from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars, chance_level
@@ -159,10 +160,6 @@ class TextureOnly(Measurement[TextureOnlyResult]):
 
     def exhibits(self, results: Results, baseline: TextureOnlyResult | None) -> list[Exhibit]:
         shown: list[Exhibit] = [*_plots(results)]
-        for name, result in results.items():
-            solved = f"{len(result.solved)} of {len(result.classes)} classes"
-            names = f": {some(result.solved, MAX_BARS)}" if result.solved else ""
-            shown.append(Note(f"{name}: texture alone solves {solved}{names}."))
         if any(result.examples for result in results.values()):
             shown.append(_examples(results))
         one = next(iter(results.values()))
@@ -177,7 +174,8 @@ class TextureOnly(Measurement[TextureOnlyResult]):
         if kept < NOTABLE:
             return None
         text = f"classifies {percent(textures.value)} of images correctly by their texture alone"
-        return Finding(f"{text} (chance {percent(chance)})", 0.9 * min(kept, 1.0))
+        brief = "recognizes many images by their texture alone"
+        return Finding(f"{text} (chance {percent(chance)})", 0.9 * min(kept, 1.0), brief)
 
 
 def _best_examples(
@@ -219,12 +217,22 @@ def _plots(results: Results) -> list[Plot]:
     known = {name: {one.name: one for one in result.classes} for name, result in results.items()}
     common = [one for one in next(iter(known.values())) if all(one in k for k in known.values())]
     if not 0 < len(common) <= MAX_BARS:
-        return [first, _histogram(results)]
+        return [replace(first, caption=_solved(results)), _histogram(results)]
     series = {
         name: Bars.of([own[one].synthesized for one in common]) for name, own in known.items()
     }
     figure = bars(common, series, "accuracy on synthesized textures", levels=levels)
-    return [first, Plot("Accuracy on textures, by class", figure)]
+    return [first, Plot("Accuracy on textures, by class", figure, _solved(results))]
+
+
+def _solved(results: Results) -> str:
+    """The classes that texture alone identifies, as sentences."""
+    sentences = []
+    for name, one in results.items():
+        names = f" ({some(one.solved, MAX_BARS)})" if one.solved else ""
+        count = f"{len(one.solved)} of {len(one.classes)} classes"
+        sentences.append(f"{name}: texture alone solves {count}{names}.")
+    return " ".join(sentences)
 
 
 def _histogram(results: Results) -> Plot:
@@ -242,7 +250,7 @@ def _examples(results: Results) -> Pictures:
     rows = tuple(
         (one.name if len(results) == 1 else f"{name}: {one.name}", one.pictures)
         for name, result in results.items()
-        for one in result.examples
+        for one in result.examples[: rows_each(NUM_EXAMPLES, len(results))]
     )
     return Pictures(
         "Textures that are classified correctly",

@@ -4,6 +4,9 @@ from .exhibits import Note as Note
 from .exhibits import Pictures as Pictures
 from .exhibits import Plot as Plot
 from .exhibits import Table as Table
+from .glance import Axis as Axis
+from .glance import AxisMark as AxisMark
+from .glance import TellingPicture as TellingPicture
 from .nearest import neighbors as neighbors
 from .passes import Passes as Passes
 from .settings import Limit as Limit

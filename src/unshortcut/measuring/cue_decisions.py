@@ -94,6 +94,8 @@ class ShapeBiasResult:
     """Whether a class combines several outputs, so that the aggregate matters."""
     aggregate: str
     examples: tuple[StimulusExample, ...]
+    by_texture: StimulusExample | None = None
+    """The most confident decision for the texture, if there is any."""
 
     @property
     def meaningful(self) -> bool:
@@ -159,6 +161,12 @@ def decide(
     decided, seed = selection.decisions(native), subject.settings.seed
     shapes, textures = cues.shapes[images.indices], cues.textures[images.indices]
     found = shape_bias(decided, shapes, textures)
+
+    def example(row: int) -> StimulusExample:
+        pixels, names = images.pixels(row), selection.names
+        return _example(pixels, decided[row], shapes[row], textures[row], names)
+
+    confidence = np.where(decided == textures, selection.probabilities(native).max(axis=1), -1.0)
     occurring = {conflict.classes[index] for index in (*conflict.shapes, *conflict.textures)}
     return ShapeBiasResult(
         bias=Estimate(found.bias, *bias_interval(decided, shapes, textures, seed=seed)),
@@ -183,9 +191,10 @@ def decide(
         grouped=selection.grouped,
         aggregate=selection.aggregate,
         examples=tuple(
-            _example(images.pixels(row), decided[row], shapes[row], textures[row], selection.names)
+            example(row)
             for row in stratified(shapes, EXAMPLES, seed).tolist()  # the same for all models
         ),
+        by_texture=example(int(confidence.argmax())) if found.texture else None,
     )
 
 

@@ -37,6 +37,8 @@ class Column:
     digits: int | None = None
     """Decimal places; by default 1 for percentages, 3 for other fractions, none for integers."""
     tip: str = ""  # shown when the pointer hovers over the title
+    interval: bool = False
+    """Whether it is an end of the interval of the value before it, which is shown below that."""
 
     @classmethod
     def estimate(
@@ -51,8 +53,8 @@ class Column:
         value = f"the {of}" if of else "the value before"
         return (
             cls(title, percent, digits, tip),
-            cls("From", percent, digits, f"lower end of the 95 % interval of {value}"),
-            cls("To", percent, digits, f"upper end of the 95 % interval of {value}"),
+            cls("From", percent, digits, f"lower end of the 95 % interval of {value}", True),
+            cls("To", percent, digits, f"upper end of the 95 % interval of {value}", True),
         )
 
 
@@ -76,7 +78,7 @@ class Table:
 class Picture:
     """An image with a caption."""
 
-    source: str  # a data URL
+    source: str  # a data URL; empty if there is nothing to show but the caption
     caption: str = ""
     mark: str = ""  # `good` or `bad` gives it a frame that says so
 
@@ -103,17 +105,27 @@ class Note:
 Exhibit = Plot | Table | Pictures | Note
 
 
+def rows_each(rows: int, models: int, least: int = 2) -> int:
+    """How many rows of pictures each model gets, so that many models do not make a page heavy."""
+    return max(least, rows // max(1, models - 1)) if models > 1 else rows
+
+
 def picture(
-    pixels: NDArray[np.uint8], caption: str = "", mark: str = "", *, side: int = 160
+    pixels: NDArray[np.uint8],
+    caption: str = "",
+    mark: str = "",
+    *,
+    side: int = 112,
+    quality: int = 72,
 ) -> Picture:
-    """A picture of a uint8 image (h, w, 3), shrunk to `side`: a PNG if it is tiny, else a JPEG."""
+    """A picture of a uint8 image (h, w, 3), shrunk to `side`: a PNG if it is tiny, else WebP."""
     height, width = pixels.shape[:2]
     shrink = max(height, width) / side
     if shrink > 1:
         size = (max(1, round(width / shrink)), max(1, round(height / shrink)))
         pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
     kind, options = (
-        ("jpeg", [cv2.IMWRITE_JPEG_QUALITY, 88]) if max(height, width) > 40 else ("png", [])
+        ("webp", [cv2.IMWRITE_WEBP_QUALITY, quality]) if max(height, width) > 40 else ("png", [])
     )
     _, encoded = cv2.imencode(f".{kind}", np.ascontiguousarray(pixels[:, :, ::-1]), options)
     text = base64.b64encode(encoded.tobytes()).decode()

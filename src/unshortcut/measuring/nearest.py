@@ -262,7 +262,7 @@ def _picture(source: ImageSource, index: int, side: int, mark: str = "") -> Pict
     caption = ""
     if source.labels is not None and source.classes is not None:
         caption = source.classes[source.labels[index]]
-    return picture(pixels, caption, mark, side=side)
+    return picture(pixels, caption, mark, side=side, quality=90)
 
 
 def _shortened(title: str, letters: int) -> str:

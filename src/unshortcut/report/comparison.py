@@ -43,6 +43,10 @@ class Row:
         return chosen if len(chosen) < len(values) else frozenset()
 
     @property
+    def noted(self) -> bool:
+        return any(metric.note for metric in self.metrics.values())
+
+    @property
     def shared_note(self) -> str:
         """The note that all models have in common, if any."""
         notes = {metric.note for metric in self.metrics.values()}

@@ -74,7 +74,8 @@ def _safe(value: Any, shown: Callable[[str, str], str], key: str = "") -> Any:
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
-        return float(value) if math.isfinite(value) else None
+        # Eight digits are more than any screen shows, and they keep the page small.
+        return float(f"{value:.8g}") if math.isfinite(value) else None
     raise TypeError(f"a figure cannot hold a {type(value).__name__} ({key})")
 
 

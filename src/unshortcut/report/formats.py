@@ -3,6 +3,7 @@
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -47,6 +48,13 @@ def cell(value: Any, column: Column) -> str:
     return str(value)
 
 
+def interval(ends: Sequence[Any], column: Column) -> str:
+    """Format the ends of an interval in a table: `71.0 to 80.2`, or nothing."""
+    if any(sort_key(end) is None for end in ends):
+        return ""
+    return " to ".join(cell(end, column).removesuffix(_PERCENT) for end in ends)
+
+
 def sort_key(value: Any) -> float | None:
     """The exact number that a cell is sorted by; None for text and missing values."""
     return float(value) if isinstance(value, Real) and not math.isnan(value) else None
@@ -87,6 +95,11 @@ def correlation_text(found: Correlation) -> str:
         return f"{value}, {found.n} models; {found.reason}"
     interval = f"95 % interval {number(found.low, 2)} to {number(found.high, 2)}"
     return f"{value} ({interval}), {found.n} models"
+
+
+def share(value: float) -> str:
+    """A position from 0 to 1 as a coordinate of SVG: `26.4%`."""
+    return f"{100 * min(1.0, max(0.0, value)):.4g}%"
 
 
 def listed(names: list[str]) -> str:

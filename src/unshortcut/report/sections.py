@@ -1,15 +1,16 @@
 """The sections of the page, one per measurement; an error in one does not affect the others."""
 
 import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from unshortcut.auditing.findings import Entry, Findings
 from unshortcut.measurements.measurement import Measurement
-from unshortcut.measuring.exhibits import MODEL, Exhibit, Plot, Table
+from unshortcut.measuring.exhibits import MODEL, Exhibit, Note, Plot, Table
 from unshortcut.measuring.plots import model_colors
-from unshortcut.report.comparison import Gap, Row, gaps, notes_of, rows_of
+from unshortcut.report.comparison import Gap, Row, gaps, rows_of
 from unshortcut.report.shell import ENVIRONMENT
 from unshortcut.result import public_name
 
@@ -23,6 +24,8 @@ class Section:
     measurement: Measurement
     entries: dict[str, Entry]  # by model
     exhibits: Markup
+    remarks: tuple[str, ...]
+    """What helps to read the numbers correctly and is no warning."""
     rows: tuple[Row, ...]
     has_plots: bool
     failure: str
@@ -37,10 +40,6 @@ class Section:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         return gaps(self.entries)
-
-    @property
-    def notes(self) -> dict[str, int]:
-        return notes_of(self.rows)
 
     @property
     def status(self) -> str:
@@ -59,6 +58,7 @@ def section(findings: Findings, name: str) -> Section:
     """Make the section of one measurement."""
     one, results = findings.measurements[name], findings.results(name)
     rows: tuple[Row, ...] = ()
+    remarks: tuple[str, ...] = ()
     shown, has_plots, failure = Markup(""), False, ""
     if results:
         try:
@@ -67,15 +67,23 @@ def section(findings: Findings, name: str) -> Section:
             if len(findings.models) == 1:
                 exhibits = tuple(_without_model(exhibit) for exhibit in exhibits)
             has_plots = any(isinstance(exhibit, Plot) for exhibit in exhibits)
-            template = ENVIRONMENT.get_template("exhibits.html.j2")
-            shown = Markup(  # escaped by the template
-                template.render(exhibits=exhibits, colors=model_colors(findings.models))
-            )
+            calm = [one for one in exhibits if isinstance(one, Note) and not one.warning]
+            remarks = tuple(one.text for one in calm)
+            shown = exhibits_html([one for one in exhibits if one not in calm], findings.models)
         except Exception as error:  # a user's measurement may raise anything
-            rows, has_plots = (), False
+            rows, remarks, has_plots = (), (), False
             failure = f"{type(error).__name__}: {error}"
     command = command_for(findings.command, name)
-    return Section(one, dict(findings.entries[name]), shown, rows, has_plots, failure, command)
+    entries = dict(findings.entries[name])
+    return Section(one, entries, shown, remarks, rows, has_plots, failure, command)
+
+
+def exhibits_html(exhibits: Sequence[Exhibit], models: Iterable[str]) -> Markup:
+    """Exhibits as HTML, in the colors of the models."""
+    template = ENVIRONMENT.get_template("exhibits.html.j2")
+    return Markup(  # escaped by the template
+        template.render(exhibits=exhibits, colors=model_colors(models))
+    )
 
 
 def _without_model(exhibit: Exhibit) -> Exhibit:

@@ -6,7 +6,10 @@ The template `shell.html.j2` has the head, the bar and the scripts; a page exten
 import base64
 import hashlib
 import html
+import re
+import zlib
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -14,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from unshortcut.report import formats
+from unshortcut.report import formats, tables
 from unshortcut.report.figures import figure_json
 from unshortcut.result import commit, package_version, public_name
 
@@ -24,15 +27,18 @@ ENVIRONMENT = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    extensions=["jinja2.ext.loopcontrols"],
 )
 _FORMATS = (
-    "breakable", "cell", "change_interval", "change_of", "duration", "interval_of", "listed",
-    "number", "prose", "sentence", "shortened", "sort_key", "value_of", "without_folders",
+    "breakable", "change_interval", "change_of", "duration", "interval_of", "listed", "number",
+    "prose", "sentence", "share", "shortened", "value_of", "without_folders",
 )  # fmt: skip
 ENVIRONMENT.filters |= {name: getattr(formats, name) for name in _FORMATS}
+ENVIRONMENT.filters |= {"columns_of": tables.columns_of, "rows_of": tables.rows_of}
 ENVIRONMENT.filters |= {"figure_json": figure_json, "public_name": public_name}
 ENVIRONMENT.filters["kind"] = lambda exhibit: type(exhibit).__name__
 
+_PICTURE = re.compile(r'(?<=<img )src="(data:image/[a-z]+;base64,[A-Za-z0-9+/=]+)"')
 _FRAME_HEIGHT = 640
 """Pixels of a page in a notebook."""
 
@@ -54,18 +60,40 @@ def render_page(
     """
     # The first script runs before anything is drawn.
     texts = [_file(name) for name in ("theme.js", *scripts)]
-    if plots:
-        texts += [get_plotlyjs(), _file("plots.js")]
+    texts += [_file("plots.js")] if plots else []
     page = ENVIRONMENT.get_template(template).render(
         version=package_version(),
         commit=commit(),
         style=Markup("\n".join(_file(name) for name in ("style.css", *styles))),
         scripts=[Markup(text) for text in texts],
-        policy=_policy(texts),
+        packed=_packed_plotly() if plots else "",
+        policy=_policy([*texts, *([get_plotlyjs()] if plots else [])]),
         **values,
     )
+    if "pictures.js" in scripts:
+        page = _each_picture_once(page)
     # File names that are not valid Unicode contain surrogates, which cannot be written.
     return page.encode("utf-8", "backslashreplace").decode()
+
+
+@cache
+def _packed_plotly() -> str:
+    """Plotly, compressed to two fifths of its size; `plots.js` unpacks it before the first plot."""
+    return base64.b64encode(zlib.compress(get_plotlyjs().encode(), 9)).decode()
+
+
+def _each_picture_once(page: str) -> str:
+    """Replace a picture that was there before by a reference, which `pictures.js` resolves."""
+    seen: dict[str, int] = {}
+
+    def once(found: re.Match[str]) -> str:
+        source = found[1]
+        if source in seen:
+            return f'data-same="{seen[source]}"'
+        seen[source] = len(seen)
+        return f'id="picture-{seen[source]}" src="{source}"'
+
+    return _PICTURE.sub(once, page)
 
 
 def notebook_frame(page: str, title: str) -> str:

@@ -15,6 +15,7 @@ from unshortcut.measurements.saliency import Saliency
 from unshortcut.measurements.saliency.maps import MAX_SHOWN, SaliencyResult, overlay
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Note, Pictures, Plot, Table
+from unshortcut.measuring.glance import TellingPicture
 from unshortcut.measuring.subjects.classifier import fit_classifier
 from unshortcut.measuring.subjects.subject import Subject
 
@@ -96,6 +97,14 @@ def test_the_class_that_is_explained_is_the_decision_though_it_is_wrong() -> Non
     assert {one.decision for one in red} == {"green"}
     # What speaks for green is the red blob, and it is found.
     assert all(one.area == pytest.approx(1 / 16, rel=0.3) for one in red)
+
+
+def test_at_a_glance_it_shows_what_was_looked_at_in_an_error(sharp: SaliencyResult) -> None:
+    wrong = _measured(subject_of(_Colors(wrong=(0,)), _blobs()))
+    (telling,) = Saliency().glance({"wrong": wrong, "right": sharp})
+    assert isinstance(telling, TellingPicture)
+    assert set(telling.pictures) == {"wrong"}
+    assert telling.pictures["wrong"].caption == "'red' taken for 'green'"
 
 
 def test_four_cases_of_two_models(sharp: SaliencyResult) -> None:

@@ -16,6 +16,7 @@ from unshortcut.measuring.cue_decisions import (
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.exhibits import Note, Picture, Pictures, Plot, Table
+from unshortcut.measuring.glance import Axis, TellingPicture
 from unshortcut.measuring.subjects.class_names import CATEGORIES
 
 SHAPE_BIAS = ShapeBias()
@@ -57,6 +58,7 @@ def result(shape: int = 24, texture: int = 76, conflicts: int = 150) -> ShapeBia
             StimulusExample("dog", "cat", "cat", "texture", picture),
             StimulusExample("dog", "cat", "", "neither", picture),
         ),
+        by_texture=StimulusExample("oven", "cat", "cat", "texture", picture) if texture else None,
     )
 
 
@@ -124,7 +126,7 @@ def test_the_verdict_weighs_texture_and_says_where_there_are_too_few_decisions(
 
 
 def test_the_plot_goes_from_texture_to_shape_with_a_line_a_model() -> None:
-    (plot, _) = shown(Plot, result(), result(81, 19))
+    (_, plot, _) = shown(Plot, result(), result(81, 19))
     assert plot.figure["layout"]["yaxis"]["categoryarray"] == ["dog", "cat", "oven"]
     first, second = plot.figure["data"]
     assert (first["name"], second["name"]) == ("a", "b")
@@ -134,18 +136,54 @@ def test_the_plot_goes_from_texture_to_shape_with_a_line_a_model() -> None:
     assert {0.24, 0.81} <= set(lines(plot)) and lines(plot)[0.24] is None
 
 
-def test_humans_and_resnet_are_marked_only_where_the_16_categories_are_used() -> None:
-    plot = shown(Plot, result())[0]
-    assert lines(plot)[0.96] == "dot" and lines(plot)[0.2139] == "dot"
-    assert "Geirhos et al. 2019" in plot.caption
-    assert 0.2207 in lines(shown(Plot, replace(result(), aggregate="sum"))[0])
-    plot = shown(Plot, replace(result(), candidates=("cat", "dog", "oven")))[0]
-    assert set(lines(plot)) == {0.24} and "humans" not in plot.caption
+def beside(*results: ShapeBiasResult) -> tuple[Plot, list[str], dict[str, float]]:
+    """The plot of all biases, its rows from texture to shape, and its known values."""
+    plot = shown(Plot, *results)[0]
+    known = plot.figure["data"][0]
+    rows = plot.figure["layout"]["yaxis"]["categoryarray"]
+    return plot, list(rows), dict(zip(known["y"], known["x"], strict=True))
+
+
+def test_models_stand_among_known_ones_where_the_16_categories_are_used() -> None:
+    plot, rows, known = beside(result(), result(81, 19))
+    assert known["ResNet-50"] == pytest.approx(0.2142, abs=1e-4)  # by the mean, as here
+    assert rows.index("ResNet-50") < rows.index("a") < rows.index("ViT-B/16, ImageNet-21k")
+    assert rows.index("a") < rows.index("b") < rows.index("ViT-22B") < rows.index("humans")
+    assert "no better on corrupted images" in plot.caption
+    _, _, by_sum = beside(replace(result(), aggregate="sum"))
+    assert by_sum["ResNet-50"] == pytest.approx(0.2207, abs=1e-4)
+    sources = shown(Table, result())[0]
+    assert {row[0] for row in sources.rows} == set(known)
+    assert all(row[4] for row in sources.rows)
+
+
+def test_on_other_stimuli_chance_is_the_only_known_value() -> None:
+    _, rows, known = beside(replace(result(), candidates=("cat", "dog", "oven")))
+    assert known == {"chance": 0.5} and rows == ["a", "chance"]
+
+
+def test_at_a_glance_a_model_stands_between_texture_and_shape_among_marks() -> None:
+    axis, telling = SHAPE_BIAS.glance({"a": result(), "b": result(1, 3)})
+    assert isinstance(axis, Axis) and isinstance(telling, TellingPicture)
+    assert (axis.left, axis.right) == ("texture", "shape")
+    assert set(axis.positions) == {"a"} and axis.positions["a"] == result().bias
+    assert axis.missing == {"b": "recognizes too few stimuli"}
+    assert axis.marks[0].name == "humans" and len(axis.marks) == 8
+    assert telling.pictures["a"].caption == "oven with the texture of cat: cat"
+    other, _ = SHAPE_BIAS.glance({"a": replace(result(), candidates=("cat", "dog"))})
+    assert isinstance(other, Axis) and [one.name for one in other.marks] == ["chance"]
+    assert SHAPE_BIAS.glance({"a": result(90, 0)})[1].pictures == {}  # type: ignore[union-attr]
+
+
+def test_the_brief_verdict_does_not_take_sides_where_the_interval_does_not() -> None:
+    assert SHAPE_BIAS.finding(result()).brief == "decides mostly by texture"
+    assert SHAPE_BIAS.finding(result(81, 19)).brief == "decides mostly by shape"
+    assert "as often as by shape" in SHAPE_BIAS.finding(result(48, 52)).brief
 
 
 def test_of_many_classes_the_plot_has_both_ends() -> None:
     classes = tuple(ClassBias(f"c{n:03}", share(n, 99), 1.0, n, 99 - n, 99) for n in range(100))
-    plot = shown(Plot, replace(result(), classes=classes))[0]
+    plot = shown(Plot, replace(result(), classes=classes))[1]
     drawn = plot.figure["layout"]["yaxis"]["categoryarray"]
     assert (len(drawn), drawn[0], drawn[15], drawn[16], drawn[-1]) == (
         32,
@@ -158,14 +196,14 @@ def test_of_many_classes_the_plot_has_both_ends() -> None:
 
 
 def test_coverage_and_both_accuracies_stand_beside_the_bias() -> None:
-    overall, classes = shown(Table, result(), result(81, 19))
+    _, overall, classes = shown(Table, result(), result(81, 19))
     row = dict(zip([column.title for column in overall.columns], overall.rows[0], strict=True))
     assert row["Model"] == "a" and row["Shape bias"] == pytest.approx(0.24)
     assert row["Coverage"] == pytest.approx(2 / 3)
     assert (row["Shape"], row["Texture"], row["Conflicts"]) == (24, 76, 150)
     assert row["Accuracy, shape label"] == pytest.approx(0.16)
     assert len(classes.rows) == 6 and classes.folded
-    bars = shown(Plot, result())[1].figure["data"][0]
+    bars = shown(Plot, result())[2].figure["data"][0]
     assert list(bars["y"]) == pytest.approx([0.16, 76 / 150])
 
 

@@ -16,6 +16,7 @@ from unshortcut.measurements.transplant import Transplant
 from unshortcut.measurements.transplant.transplants import TransplantResult
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.exhibits import Pictures, Plot, Table
+from unshortcut.measuring.glance import Axis, TellingPicture
 from unshortcut.measuring.subjects.classifier import fit_classifier
 from unshortcut.measuring.subjects.subject import Subject
 
@@ -98,6 +99,10 @@ def test_a_model_that_looks_at_the_whole_follows_no_patch() -> None:
     result = _measured(subject_of(_ReadsBrightness(), source))
     assert result.num_right == 60 and result.follow.value == 0.0 and result.winners == ()
     assert Transplant().finding(result) is None
+    axis, telling = Transplant().glance({"m": result})
+    assert isinstance(axis, Axis) and isinstance(telling, TellingPicture)
+    assert axis.positions["m"].value == 1.0 and axis.positions["m"].low < 1.0
+    assert telling.pictures == {} and telling.missing == "no patch changes decisions"
 
 
 class _OneShortcut(nn.Module):
@@ -138,6 +143,11 @@ def test_the_class_with_a_tag_is_named_and_its_patches_are_shown(one: Transplant
         "a sign that it relies on a tag or watermark"
     )
     assert {shown.patch.label for shown in result.winners} == {dog} and len(result.winners) == 3
+    assert finding.brief == f"seems to rely on a tag or watermark for class '{dog}'"
+    axis, telling = measurement.glance({"m": result})
+    assert isinstance(axis, Axis) and isinstance(telling, TellingPicture)
+    assert axis.positions["m"].value == pytest.approx(2 / 3)
+    assert telling.pictures["m"].caption == f"'{dog}', followed in 100 % of other images"
     metrics = measurement.metrics(result, None)
     assert set(metrics) == set(measurement.gives)
     assert metrics["transplant_worst_class"].value == 1.0

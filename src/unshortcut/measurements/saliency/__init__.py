@@ -16,7 +16,17 @@ from unshortcut.measurements.saliency.maps import (
     coverages,
     saliency,
 )
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.exhibits import (
+    MODEL,
+    Column,
+    Exhibit,
+    Note,
+    Pictures,
+    Plot,
+    Table,
+    rows_each,
+)
+from unshortcut.measuring.glance import GlancePart, TellingPicture
 from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.subjects.subject import Subject
@@ -55,6 +65,7 @@ class Saliency(Measurement[SaliencyResult]):
         "by a bootstrap over images. Areas are comparable only between maps of the same size."
     )
     order = 40
+    version = 2
     gives = ("saliency_area", "saliency_edge_coverage", "saliency_edge_lift", "saliency_empty")
     result = SaliencyResult
 
@@ -102,6 +113,16 @@ class Saliency(Measurement[SaliencyResult]):
             shown.append(_by_case(found))
         return shown + _notes(results)
 
+    def glance(self, results: Results) -> list[GlancePart]:
+        errors = {name: one.error for name, one in results.items() if one.error is not None}
+        return [
+            TellingPicture(
+                "looked at in an error",
+                {name: one.map for name, one in errors.items()},
+                "no error to show",
+            )
+        ]
+
 
 def _cases(results: Results) -> dict[str, list[int]]:
     """Indices of the images that all models saw, by which models are right.
@@ -134,7 +155,9 @@ def _pictures(results: Results, cases: Mapping[str, Sequence[int]]) -> list[Pict
         for case, indices in cases.items()
     }
     rounds = zip_longest(*known.values())
-    chosen = [index for one in rounds for index in one if index is not None][:MAX_ROWS]
+    chosen = [index for one in rounds for index in one if index is not None][
+        : rows_each(MAX_ROWS, len(results))
+    ]
     rows = tuple(
         (f"{case}: {truth[index]}", (shown[0][index].plain, *(one[index].map for one in shown)))
         for case, indices in known.items()

@@ -7,7 +7,7 @@ of objects. Coverage puts numbers on both.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -27,7 +27,7 @@ MAX_IMAGES, MAX_SHOWN = Limit(quick=24, standard=96), 24
 """Limits on the images that are measured, and on those that are shown."""
 _BATCH, TRIED = 16, 4
 """Images per batch, and images used to choose the layer."""
-_SIDE, _OPACITY = 160, 0.65
+_SIDE, _OPACITY = 128, 0.65
 """Side of the pictures, and opacity of the color where a map is 1."""
 LEVEL = 0.5
 """Positions with at least this share of the maximum of a map are salient."""
@@ -96,6 +96,8 @@ class SaliencyResult:
     coverages: Coverages
     total: int
     """Number of images available."""
+    error: SaliencyPictures | None = None
+    """The first wrong decision whose map is not empty."""
 
     @property
     def empty(self) -> float:
@@ -116,6 +118,7 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
     layers = gradcam.find_layers(module, scores, tried)
     shown = set(images.some(MAX_SHOWN, subject.settings.seed).indices.tolist())
     decisions, pictures = [], []
+    error: SaliencyPictures | None = None
     for start in range(0, len(images), _BATCH):
         rows = range(start, min(start + _BATCH, len(images)))
         inputs, classes = _tensor(subject, images, rows), decided[rows.start : rows.stop]
@@ -126,11 +129,11 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
             truth, decision = images.classes[labels[row]], images.classes[decided[row]]
             decisions.append(ExplainedDecision(index, truth, decision, area, edge))
             if index in shown:
-                mark = "good" if truth == decision else "bad"
-                plain = picture(pixels, images.identity(row), side=_SIDE)
-                caption = f"'{decision}'" + (", empty map" if decisions[-1].empty else "")
-                overlaid = picture(overlay(pixels, one), caption, mark, side=_SIDE)
-                pictures.append(SaliencyPictures(index, plain, overlaid))
+                pictures.append(_pictures(decisions[-1], pixels, one, images.identity(row)))
+            if error is None and not (decisions[-1].right or decisions[-1].empty):
+                error = _pictures(decisions[-1], pixels, one, images.identity(row))
+                caption = f"'{truth}' taken for '{decision}'"
+                error = replace(error, map=replace(error.map, caption=caption))
         on_progress(rows.stop, len(images))
     probe = "" if subject.decisions.kind == "head" else " in the linear probe"
     return SaliencyResult(
@@ -141,6 +144,7 @@ def saliency(subject: Subject, on_progress: OnProgress) -> SaliencyResult:
         tuple(pictures),
         coverages(decisions, subject.settings.seed),
         images.total,
+        error,
     )
 
 
@@ -191,6 +195,16 @@ def overlay(pixels: Pixels, saliency: Map) -> Pixels:
     colors = cv2.applyColorMap((255 * saliency).astype(np.uint8), cv2.COLORMAP_TURBO)[:, :, ::-1]
     weight = _OPACITY * saliency[:, :, None]
     return (pixels * (1 - weight) + colors * weight).round().astype(np.uint8)
+
+
+def _pictures(
+    decision: ExplainedDecision, pixels: Pixels, saliency: Map, identity: str
+) -> SaliencyPictures:
+    caption = f"'{decision.decision}'" + (", empty map" if decision.empty else "")
+    mark = "good" if decision.right else "bad"
+    plain = picture(pixels, identity, side=_SIDE)
+    overlaid = picture(overlay(pixels, saliency), caption, mark, side=_SIDE)
+    return SaliencyPictures(decision.index, plain, overlaid)
 
 
 def _tensor(subject: Subject, images: Prepared, rows: Sequence[int]) -> torch.Tensor:

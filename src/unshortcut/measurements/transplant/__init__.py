@@ -1,7 +1,7 @@
 """Transplant: whether pasting the most salient patch of an image changes decisions on others."""
 
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import partial
 
 import plotly.graph_objects as go
@@ -10,12 +10,24 @@ from unshortcut.measurements.measurement import Finding, Measurement, Metric, Me
 from unshortcut.measurements.transplant.plan import FEWEST, HOSTS, QUICK_HOSTS
 from unshortcut.measurements.transplant.regions import CELLS, CENTER
 from unshortcut.measurements.transplant.transplants import (
+    WINNERS,
     TransplantResult,
     num_passes,
     transplant,
 )
-from unshortcut.measuring.estimates import UNKNOWN
-from unshortcut.measuring.exhibits import MODEL, Column, Exhibit, Note, Pictures, Plot, Table
+from unshortcut.measuring.estimates import UNKNOWN, Estimate
+from unshortcut.measuring.exhibits import (
+    MODEL,
+    Column,
+    Exhibit,
+    Note,
+    Picture,
+    Pictures,
+    Plot,
+    Table,
+    rows_each,
+)
+from unshortcut.measuring.glance import Axis, GlancePart, TellingPicture
 from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars, plain
 from unshortcut.measuring.subjects.subject import Subject
@@ -100,11 +112,29 @@ class Transplant(Measurement[TransplantResult]):
         top = max(max(map(max, result.positions)) for result in results.values())
         return [
             _summary(results),
-            *(_winners(name, result) for name, result in results.items() if result.winners),
+            *(
+                _winners(name, result, rows_each(WINNERS, len(results)))
+                for name, result in results.items()
+                if result.winners
+            ),
             _bars(results),
             *(_map(name, result, top) for name, result in results.items()),
             _classes(results),
             *(_note(name, result) for name, result in results.items()),
+        ]
+
+    def glance(self, results: Results) -> list[GlancePart]:
+        stays = {
+            name: Estimate(1 - one.follow.value, 1 - one.follow.high, 1 - one.follow.low)
+            for name, one in results.items()
+        }
+        return [
+            Axis("local patch", "whole image", "decisions that no pasted patch changes", stays),
+            TellingPicture(
+                "the patch that wins",
+                {name: _winner(one) for name, one in results.items() if one.winners},
+                "no patch changes decisions",
+            ),
         ]
 
     def finding(self, result: TransplantResult) -> Finding | None:
@@ -120,11 +150,13 @@ class Transplant(Measurement[TransplantResult]):
         if top.at_position > top.donors / 2 and top.position != CENTER:
             text += f", mostly from one position: {top.position}"
         text += ")"
-        if min(top.follows.lift, top.follows.mates) >= CLEAR:
-            text += ", a sign that it relies on a tag or watermark"
-        elif top.follows.lift >= CLEAR:
-            text += ", a sign that it relies on one small region"
-        return Finding(text, top.follows.lift)
+        brief = f"often follows a pasted patch of class '{top.name}'"
+        if top.follows.lift >= CLEAR:
+            tagged = top.follows.mates >= CLEAR
+            cue = "a tag or watermark" if tagged else "one small region"
+            text += f", a sign that it relies on {cue}"
+            brief = f"seems to rely on {cue} for class '{top.name}'"
+        return Finding(text, top.follows.lift, brief)
 
 
 def _summary(results: Results) -> Table:
@@ -147,14 +179,14 @@ def _summary(results: Results) -> Table:
     return Table("How often decisions follow a patch", columns, rows)
 
 
-def _winners(name: str, result: TransplantResult) -> Pictures:
+def _winners(name: str, result: TransplantResult, most: int) -> Pictures:
     rows = tuple(
         (
             f"{one.patch.label}: followed in {percent(one.patch.follows.patch)} "
             f"(any paste: {percent(one.patch.follows.control)})",
             one.pictures,
         )
-        for one in result.winners
+        for one in result.winners[:most]
     )
     return Pictures(
         f"The patches with the largest effect: {name}",
@@ -162,6 +194,13 @@ def _winners(name: str, result: TransplantResult) -> Pictures:
         ("the patch in its image", "the patch", "an image that follows it"),
         "Is it a part of the object, or a tag, a watermark, a border?",
     )
+
+
+def _winner(result: TransplantResult) -> Picture:
+    """The patch with the largest effect, in its own image."""
+    patch, picture = result.winners[0].patch, result.winners[0].pictures[0]
+    text = f"'{patch.label}', followed in {percent(patch.follows.patch)} of other images"
+    return replace(picture, caption=text)
 
 
 def _bars(results: Results) -> Plot:

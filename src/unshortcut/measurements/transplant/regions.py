@@ -29,7 +29,7 @@ CENTER = "center"
 """The position of a square in the middle third of the image, both vertically and horizontally."""
 SMALLEST = 8
 """Smallest side of an image in pixels, with one pixel per cell of the grid."""
-SIDE = 160
+SIDE = 128
 """Side of the pictures in pixels."""
 _GRAY = 128
 _COARSE = 32

@@ -1,6 +1,11 @@
 // Pictures are enlarged by a click; arrow keys show the next ones, Esc or a click closes.
 "use strict";
 (() => {
+  // A picture that occurs several times is stored once.
+  for (const image of document.querySelectorAll("img[data-same]")) {
+    image.src = document.getElementById(`picture-${image.dataset.same}`).src;
+  }
+
   const dialog = document.getElementById("enlarged");
   const [image, caption] = dialog.querySelectorAll("img, figcaption");
   let group = [];

@@ -33,6 +33,8 @@
     for (const head of table.tHead.rows[0].cells) {
       head.firstElementChild.addEventListener("click", () => sort(table, head));
       const cells = [...table.tBodies[0].rows].map((row) => row.cells[head.cellIndex]);
+      // Phones have no room for columns: each cell has the title of its column beside it.
+      if (head.cellIndex) for (const cell of cells) cell.dataset.title = head.textContent;
       head.classList.toggle("number", cells.some((cell) => "value" in cell.dataset));
     }
   }
