@@ -15,6 +15,7 @@ from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, load_exported, r
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.origin import origins
+from unshortcut.models.programs import refuse_program
 from unshortcut.models.published.model import load_published
 from unshortcut.models.published.spec import parse_published
 from unshortcut.models.wrapping import (
@@ -102,6 +103,7 @@ def models_by_name(models: Any) -> dict[str, Any]:
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
+    refuse_program(path)
     prefix, colon, name = text.partition(":")
     known = origins()
     origin = known.get(prefix) if colon else None

@@ -127,10 +127,13 @@ class HubEncoder(nn.Module):
 
     def _run(self, images: Tensor, network: nn.Module | None = None) -> Any:
         options = {}
-        patches = getattr(getattr(self.network, "embeddings", None), "num_patches", None)
-        if hasattr(getattr(self.network, "config", None), "mask_ratio") and patches:
-            order = torch.arange(patches, dtype=torch.float32, device=images.device)
-            options["noise"] = order.expand(len(images), -1)  # MAE would shuffle the patches
+        config: Any = self.network.config
+        if hasattr(config, "mask_ratio"):  # MAE would shuffle the patches, by this noise
+            patches = (images.shape[2] // config.patch_size) * (
+                images.shape[3] // config.patch_size
+            )
+            order = torch.arange(height * width, dtype=torch.float32, device=images.device)
+            options["noise"] = order.expand(len(images), -1)
         return (network or self.network)(_ordered(images, self.blue_first), **options)
 
 
