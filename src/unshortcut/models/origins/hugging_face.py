@@ -129,9 +129,7 @@ class HubEncoder(nn.Module):
         options = {}
         config: Any = self.network.config
         if hasattr(config, "mask_ratio"):  # MAE would shuffle the patches, by this noise
-            patches = (images.shape[2] // config.patch_size) * (
-                images.shape[3] // config.patch_size
-            )
+            height, width = (side // config.patch_size for side in images.shape[2:])
             order = torch.arange(height * width, dtype=torch.float32, device=images.device)
             options["noise"] = order.expand(len(images), -1)
         return (network or self.network)(_ordered(images, self.blue_first), **options)
