@@ -31,8 +31,9 @@ class Blocks:
     def order(self, rng: np.random.Generator) -> IndexArray:
         """A permutation of the images that visits the blocks in windows.
 
-        The blocks are shuffled and cut into windows of about `WINDOW_BYTES`; then the images of
-        each window are shuffled. If everything fits into one window, it is a plain permutation.
+        The blocks are shuffled and cut into windows of at most `WINDOW_BYTES`, or of one block that
+        is larger; then the images of each window are shuffled. If everything fits into one window,
+        it is a plain permutation.
         """
         count = len(self.numbers)
         present = np.unique(self.numbers)
@@ -40,8 +41,11 @@ class Blocks:
             return rng.permutation(count)
         blocks = rng.permutation(present)
         window = np.zeros(len(self.sizes), dtype=np.int64)
-        sizes = self.sizes[blocks]
-        window[blocks] = (np.cumsum(sizes) - sizes) // WINDOW_BYTES  # by where each block starts
+        number, filled = 0, 0
+        for block, size in zip(blocks.tolist(), self.sizes[blocks].tolist(), strict=True):
+            if filled and filled + size > WINDOW_BYTES:
+                number, filled = number + 1, 0
+            window[block], filled = number, filled + size
         return np.lexsort((rng.permutation(count), window[self.numbers]))
 
 

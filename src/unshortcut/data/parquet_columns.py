@@ -129,7 +129,7 @@ def _digest(path: Path) -> str:
 
 def _features(schema: Any) -> dict[str, Any]:
     """The columns as the library `datasets` describes them in the schema's metadata, if it does."""
-    text = (schema.metadata or {}).get(b"huggingface")
+    text = (schema.metadata or {}).get(b"huggingface", b"")
     try:
         found = json.loads(text)["info"]["features"]
     except (TypeError, ValueError, KeyError, RecursionError):

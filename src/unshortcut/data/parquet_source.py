@@ -29,7 +29,7 @@ class ParquetSource(EncodedSource):
     """The rows of Parquet files, in the order of the files.
 
     A row group is read as a whole, and kept until the row groups that were used since exceed
-    `blocks.WINDOW_BYTES`; each process has its own. A row without an image, or with a label that
+    `blocks.WINDOW_BYTES`; each process keeps its own. A row without an image, or with a label that
     no class has, is a bad image.
 
     Args:
@@ -38,6 +38,8 @@ class ParquetSource(EncodedSource):
         names: what each file is called in the identity of an image, without a slash.
         split: the first folder in the identity of an image, if any.
     """
+
+    blocks: Blocks
 
     def __init__(
         self,
@@ -144,8 +146,10 @@ class _Cache:
             if block in self._columns:
                 self._columns.move_to_end(block)
             else:
+                size = int(file.group_bytes[group])
+                self._make_room(size)
                 self._columns[block] = self._read(file, group)
-                self._shrink()
+                self._sizes[block] = size
             return self._columns[block]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -155,12 +159,14 @@ class _Cache:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._columns: OrderedDict[int, Any] = OrderedDict()
+        self._sizes: dict[int, int] = {}
         self._files: OrderedDict[str, Any] = OrderedDict()
 
-    def _shrink(self) -> None:
-        total = sum(column.nbytes for column in self._columns.values())
-        while total > blocks.WINDOW_BYTES and len(self._columns) > 1:
-            total -= self._columns.popitem(last=False)[1].nbytes
+    def _make_room(self, size: int) -> None:
+        """Forget what was used least recently, so that a whole window fits and no more."""
+        while self._columns and sum(self._sizes.values()) + size > blocks.WINDOW_BYTES:
+            oldest, _ = self._columns.popitem(last=False)
+            del self._sizes[oldest]
 
     def _read(self, file: ParquetFile, group: int) -> Any:
         import pyarrow.compute

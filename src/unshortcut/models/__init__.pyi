@@ -28,3 +28,4 @@ from .onnx import export_onnx as export_onnx
 from .queue import Queue as Queue
 from .wide_resnet import WideResNet as WideResNet
 from .wrapping import from_module as from_module
+from .zero_shot import zero_shot as zero_shot

@@ -121,7 +121,7 @@ def _difference(processor: Any, found: ImageProcessing) -> float:
     height, width = side, side + side // 4
     rows, columns = np.mgrid[0:height, 0:width] * (2 * np.pi / side)
     waves = [np.sin(rows + columns), np.cos(rows), np.sin(2 * columns)]
-    image = np.uint8(127.5 + 127.5 * np.stack(waves, axis=-1))
+    image = (127.5 + 127.5 * np.stack(waves, axis=-1)).astype(np.uint8)
     theirs = torch.as_tensor(np.array(processor(image, return_tensors="np")["pixel_values"][0]))
     ours = ImageTransform(found.preprocessing)(image)
     ours = ours.flip(0) if found.blue_first else ours

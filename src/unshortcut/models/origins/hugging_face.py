@@ -107,9 +107,11 @@ class HubEncoder(nn.Module):
         self.class_token = any(name.endswith(("cls_token", "class_embedding")) for name in names)
 
     def forward(self, images: Tensor) -> Tensor:
-        if hasattr(self.network, "get_image_features"):  # a model of images and texts
-            found = self.network.get_image_features(_ordered(images, self.blue_first))
-            return found if isinstance(found, Tensor) else found.pooler_output
+        network: Any = self.network
+        if hasattr(network, "get_image_features"):  # a model of images and texts
+            found = network.get_image_features(_ordered(images, self.blue_first))
+            embedded: Tensor = found if isinstance(found, Tensor) else found.pooler_output
+            return embedded
         output = self._run(images)
         pooled = getattr(output, "pooler_output", None) if self.pooled else None
         if pooled is not None:
