@@ -27,7 +27,7 @@ from unshortcut.measurements.measurement import Measurement, measurements
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, models_by_name
-from unshortcut.models.zero_shot import check_templates
+from unshortcut.models.prompts import check_templates
 from unshortcut.result import public_text
 
 T = TypeVar("T")

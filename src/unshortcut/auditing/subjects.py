@@ -26,7 +26,7 @@ from unshortcut.measuring.subjects.classifier import (
 from unshortcut.measuring.subjects.images import stratified
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, from_object, load_model, with_classes
-from unshortcut.models.zero_shot import TEMPLATES, zero_shot
+from unshortcut.models.prompts import TEMPLATES, zero_shot
 from unshortcut.progress import bar
 from unshortcut.training.ball import with_ball
 from unshortcut.training.folder import is_run

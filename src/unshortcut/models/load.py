@@ -16,6 +16,7 @@ from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.origin import origins
 from unshortcut.models.programs import refuse_program
+from unshortcut.models.prompts import zero_shot
 from unshortcut.models.published.model import load_published
 from unshortcut.models.published.spec import parse_published
 from unshortcut.models.wrapping import (
@@ -25,7 +26,6 @@ from unshortcut.models.wrapping import (
     from_object,
     with_classes,
 )
-from unshortcut.models.zero_shot import zero_shot
 from unshortcut.result import public_name, unique_names
 from unshortcut.translation.trained import refuse_generator
 

@@ -14,7 +14,7 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.classifier import EncoderWithClassifier
 from unshortcut.models.loaded import Both, Function, LoadedModel
-from unshortcut.models.zero_shot import zero_shot
+from unshortcut.models.prompts import zero_shot
 from unshortcut.parts import build
 
 UNCROPPED = {"crop_share": 1.0}

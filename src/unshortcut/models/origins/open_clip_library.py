@@ -1,6 +1,6 @@
 """`open_clip:NAME@TAG` and `open_clip:FOLDER`: models of images and texts of open_clip.
 
-Their features are the embeddings of images; classes are named by prompts (`models/zero_shot.py`).
+Their features are the embeddings of images; classes are named by prompts (`models/prompts.py`).
 Code that comes with a model is never executed, and weights are read with `weights_only`.
 """
 

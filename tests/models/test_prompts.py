@@ -14,8 +14,8 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import load_model
 from unshortcut.models.loaded import LoadedModel, TextEncoder
+from unshortcut.models.prompts import in_words, zero_shot
 from unshortcut.models.wrapping import from_module
-from unshortcut.models.zero_shot import in_words, zero_shot
 
 
 class Pool(nn.Module):
