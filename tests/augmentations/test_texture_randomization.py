@@ -102,9 +102,7 @@ def test_what_cannot_be_is_said_when_the_augmentation_is_made(tmp_path: Path) ->
             make_augmentation("texture_randomization", settings)
 
     missing = tmp_path / "paintings"
-    refused(
-        {"styles": str(missing)}, f"texture_randomization: no such folder or tar file: {missing}"
-    )
+    refused({"styles": str(missing)}, f"texture_randomization: no such folder or file: {missing}")
     missing.mkdir()
     refused({"styles": str(missing)}, "texture_randomization: no images in the folder")
     refused({"adain": str(tmp_path / "w.pth")}, "texture_randomization: the AdaIN weights file")

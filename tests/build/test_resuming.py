@@ -179,7 +179,7 @@ class TestWhatCannotBe:
         self.refuse(source, tmp_path / "odd", "not the manifest of a data set")
 
     def test_a_source_that_is_not_there_or_empty(self, tmp_path: Path) -> None:
-        self.refuse(tmp_path / "none", tmp_path / "out", "no such folder or tar file")
+        self.refuse(tmp_path / "none", tmp_path / "out", "no such folder or file")
         (tmp_path / "empty").mkdir()
         self.refuse(tmp_path / "empty", tmp_path / "out", "no images in the folder")
         self.refuse("shaps", tmp_path / "out", "did you mean 'shapes'")

@@ -57,9 +57,9 @@ def test_wrong_paths_get_one_clear_sentence(tmp_path: Path) -> None:
     empty.mkdir()
     text.write_text("words")
     for spec, words in {
-        str(tmp_path / "missing"): "no such folder or tar file: ",
-        "missing.tar": "no such folder or tar file: missing.tar",
-        str(text): "is a file, but not a tar file",
+        str(tmp_path / "missing"): "no such folder or file: ",
+        "missing.tar": "no such folder or file: missing.tar",
+        str(text): "is a file, but neither a tar file nor a Parquet file",
         str(empty): "no images in the folder",
         f"{empty}@": "is not DATA@split",
     }.items():

@@ -18,6 +18,7 @@ from PIL import Image
 
 import unshortcut.training
 import unshortcut.transfer
+from tests.data.parquet import write_parquet
 from tests.docs.markdown import ROOT, Block
 from unshortcut import discovery
 from unshortcut.cli import main as cli
@@ -45,7 +46,9 @@ SMALL_FINETUNING = (
 """What every fine-tuning in the docs is changed to."""
 SMALL_COUNT = 64
 """Images in a split of `shapes`."""
-ELSEWHERE = re.compile(r"/data/|cifar10|timm:|--devices|--engine ray|^demo\b|^reproduce \S")
+ELSEWHERE = re.compile(
+    r"/data/|cifar10|(timm|hf|open_clip):|--devices|--engine ray|^demo\b|^reproduce \S"
+)
 """Command lines that need a download, other machines, other processes or minutes: parsed only."""
 
 
@@ -144,7 +147,7 @@ def parse(words: list[str]) -> None:
 
 @contextmanager
 def workspace(folder: Path) -> Iterator[Workspace]:
-    """A working folder with `photos/`, `photos.tar` and `shards/`, and everything small."""
+    """A working folder with `photos/`, `photos.tar`, `shards/` and `hub/`, and everything small."""
     modules = set(sys.modules)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
@@ -205,7 +208,7 @@ def _forget(module: str) -> None:
 
 
 def _write_data(folder: Path) -> None:
-    """Drawn photographs: `photos/SPLIT/CLASS/n.jpg`, the same as a tar file, and two shards."""
+    """Drawn photographs: `photos/SPLIT/CLASS/n.jpg`, as a tar file, as shards and as Parquet."""
     for split in ("train", "val"):
         drawn = Shapes(split, size=40, count=48)
         for index in range(len(drawn)):
@@ -220,3 +223,12 @@ def _write_data(folder: Path) -> None:
         with tarfile.open(folder / "shards" / f"train-{number}.tar", "w") as archive:
             for photo in photos[number::2]:
                 archive.add(photo, photo.name)
+    for split in ("train", "val"):
+        photos = sorted((folder / "photos" / split).rglob("*.jpg"))
+        names = sorted({photo.parent.name for photo in photos})
+        write_parquet(
+            folder / "hub" / "data" / f"{split}-00000-of-00001.parquet",
+            [photo.read_bytes() for photo in photos],
+            [names.index(photo.parent.name) for photo in photos],
+            names=names,
+        )

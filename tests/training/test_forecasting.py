@@ -160,7 +160,7 @@ def test_published_sizes_serve_where_the_data_are_not(
         forecast("moco-v2-openimages", **options)
     with pytest.raises(UsageError, match="'cifar10@test' is not on this machine"):
         forecast("moco-v2-cifar10", "cifar10@test", **options)
-    with pytest.raises(UsageError, match="no such folder or tar file"):
+    with pytest.raises(UsageError, match="no such folder or file"):
         forecast("moco-v2-imagenet", "/nowhere/imagenet", **options)
     assert list(tmp_path.iterdir()) == []
 

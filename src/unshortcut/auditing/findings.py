@@ -41,6 +41,8 @@ class ModelInfo:
     """Why the model could not be audited at all; empty if it could."""
     crop_share: float = 1.0
     """Side of the center crop relative to the shorter side of the resized image."""
+    prompts: tuple[str, ...] = ()
+    """The texts that stand for the classes, of a model of images and texts."""
 
 
 @dataclass(frozen=True)

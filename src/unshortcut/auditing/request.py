@@ -71,7 +71,10 @@ class AuditRequest:
         crop: Side of the center crop relative to the shorter side of the image, for models that do
             not state their own. Defaults to 1 for ONNX files and for your own functions.
         classes: File with one class per line (in Python also a list of names): the output of an
-            ONNX file or a module is the logits of these classes, not features.
+            ONNX file or a module is the logits of these classes, not features; a model of images
+            and texts has these classes instead of those of the images.
+        prompts: Text that stands for a class, for models of images and texts such as
+            open_clip:NAME, with {} in the place of the class. Defaults to 'a photo of a {}.'
         previous: JSON file of an earlier audit (`--json`). What has changed since is printed and
             part of the page.
         out: File to write the page to.
@@ -102,6 +105,7 @@ class AuditRequest:
     std: Triple | None = None
     crop: float | None = None
     classes: Sequence[str] | str | Path | None = None
+    prompts: Sequence[str] = ()
     previous: str | Path | None = None
     out: str | Path | None = None
     console: Console | None = None
@@ -177,6 +181,7 @@ OPTIONS = {
     "std": Option("R,G,B"),
     "crop": Option(type=float, min=0.1, max=1.0),
     "classes": Option("FILE"),
+    "prompts": Option("TEXT", flag="--prompt"),
     "previous": Option("FILE"),
 }
 """Arguments that are plain options of `unshortcut audit`."""

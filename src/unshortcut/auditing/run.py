@@ -20,13 +20,14 @@ from unshortcut.auditing.forecast import Forecast
 from unshortcut.auditing.inputs import OptionalInputs, open_images, open_optional
 from unshortcut.auditing.previous import read_previous
 from unshortcut.auditing.request import AuditRequest
-from unshortcut.auditing.subjects import SubjectFactory, load
+from unshortcut.auditing.subjects import SubjectFactory, load, with_prompts
 from unshortcut.data.class_files import read_mapping
 from unshortcut.errors import RunError, UnshortcutError, UsageError
 from unshortcut.measurements.measurement import Measurement, measurements
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, models_by_name
+from unshortcut.models.prompts import check_templates
 from unshortcut.result import public_text
 
 T = TypeVar("T")
@@ -40,6 +41,8 @@ def run_audit(request: AuditRequest) -> Findings:
     if not models:
         raise UsageError("an audit needs at least one model")
     previous = None if request.previous is None else read_previous(request.previous)
+    if request.prompts:
+        check_templates(request.prompts)
     log = AuditLog(request.console or Console(stderr=True))
     requested = len(models)
     baseline = None if request.baseline is None else _add_baseline(models, request.baseline)
@@ -51,7 +54,16 @@ def run_audit(request: AuditRequest) -> Findings:
     factory = SubjectFactory(
         images, inputs, request.classifier, mapping, settings, request.workers, log.console
     )
-    loaded = {name: _attempt(partial(load, name, one, request)) for name, one in models.items()}
+
+    def prepare(name: str) -> LoadedModel:
+        return with_prompts(load(name, models[name], request), images, inputs, request.prompts)
+
+    loaded = {name: _attempt(partial(prepare, name)) for name in models}
+    if request.prompts and not any(getattr(one, "texts", None) for one in loaded.values()):
+        raise UsageError(
+            "prompts are for models of images and texts such as open_clip:NAME, and none of the "
+            "models is one"
+        )
     if any(factory.needs_fit(one) for one in loaded.values() if isinstance(one, LoadedModel)):
         factory = replace(factory, images=images.halved(request.seed))
     info: dict[str, ModelInfo] = {}
@@ -148,4 +160,5 @@ def _model_info(subject: Subject) -> ModelInfo:
     shown, classifier = subject.model.preprocessing, subject.classifier
     missing = "nothing: the model has no head, and the data have no labels"
     description = classifier.description if classifier else missing
-    return ModelInfo(description, shown.size, crop_share=shown.crop_share)
+    prompts = subject.model.prompts if classifier is not None and classifier.prompted else ()
+    return ModelInfo(description, shown.size, crop_share=shown.crop_share, prompts=prompts)

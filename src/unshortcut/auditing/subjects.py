@@ -1,5 +1,6 @@
 """Models made ready for measurements: loaded, tried out, and with a classifier."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from unshortcut.measuring.subjects.classifier import (
 from unshortcut.measuring.subjects.images import stratified
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.models.load import LoadedModel, from_object, load_model, with_classes
+from unshortcut.models.prompts import TEMPLATES, zero_shot
 from unshortcut.progress import bar
 from unshortcut.training.ball import with_ball
 from unshortcut.training.folder import is_run
@@ -46,9 +48,32 @@ def load(name: str, model: Any, request: AuditRequest) -> LoadedModel:
     if isinstance(classes, str | Path):
         classes = read_class_names(classes)
     if isinstance(model, str | Path):
-        return load_model(model, size=size, mean=mean, std=std, crop=crop, classes=classes)
-    loaded = from_object(model, name, size=size, mean=mean, std=std, crop_share=crop)
-    return loaded if classes is None else with_classes(loaded, classes)
+        loaded = load_model(model, size=size, mean=mean, std=std, crop=crop)
+    else:
+        loaded = from_object(model, name, size=size, mean=mean, std=std, crop_share=crop)
+    if classes is None:
+        return loaded
+    if loaded.texts is not None:
+        return zero_shot(loaded, classes, request.prompts or TEMPLATES)
+    return with_classes(loaded, classes)
+
+
+def with_prompts(
+    model: LoadedModel, images: AuditImages, inputs: OptionalInputs, templates: Sequence[str]
+) -> LoadedModel:
+    """A model of images and texts with the classes of all images; another model as it is.
+
+    The probabilities are those among the classes of each data set (`ClassOutputs`), so that a
+    class that only the conflict stimuli have changes nothing for the others.
+    """
+    if model.texts is None or model.classes is not None:
+        return model
+    sources = [images.test, *inputs.shifts.values()]
+    named = [source.classes or () for source in sources]
+    if inputs.conflict is not None:
+        named.append(inputs.conflict.classes)
+    classes = tuple(dict.fromkeys(name for names in named for name in names))
+    return zero_shot(model, classes, templates or TEMPLATES) if classes else model
 
 
 @dataclass(frozen=True)

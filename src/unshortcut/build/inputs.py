@@ -13,12 +13,15 @@ from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import EncodedSource
 from unshortcut.data.folder import FolderSource, image_paths, open_folder
 from unshortcut.data.layout import recognized
+from unshortcut.data.layouts.parquet import ParquetFiles
 from unshortcut.data.layouts.subset import SubsetLayout
 from unshortcut.data.named import NAMES, named_splits
 from unshortcut.data.naming import Data
 from unshortcut.data.open import DataSpec, open_data, prefixed, splits
+from unshortcut.data.parquet_columns import is_parquet
+from unshortcut.data.parquet_source import ParquetSource
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern
-from unshortcut.data.source import ImageSource, Joined
+from unshortcut.data.source import BadImageError, ImageSource, Joined
 from unshortcut.data.tarfile_source import TarSource, is_tar, open_tar, open_tree
 from unshortcut.errors import UsageError
 
@@ -58,6 +61,11 @@ class Tree(Joined):
                 return (source.root / source.names[position]).stat().st_size
             except OSError:
                 return None
+        if isinstance(source, ParquetSource):
+            try:
+                return len(source.read(position))
+            except BadImageError:
+                return None
         return None
 
     def modified(self, index: int) -> int:
@@ -68,6 +76,8 @@ class Tree(Joined):
                 return source.archives[int(source.archive[position])].stat().st_mtime_ns
             if isinstance(source, FolderSource):
                 return (source.root / source.names[position]).stat().st_mtime_ns
+            if isinstance(source, ParquetSource):
+                return source.files[source.locate(position)[0]].path.stat().st_mtime_ns
         except OSError:
             pass  # reading the image will report the error
         return 0
@@ -85,6 +95,8 @@ class Tree(Joined):
                 yield from (source.root / folder for folder in folders)
             elif isinstance(source, TarSource):
                 yield from source.archives
+            elif isinstance(source, ParquetSource):
+                yield from (file.path for file in source.files)
 
 
 @dataclass(frozen=True)
@@ -114,18 +126,24 @@ def open_inputs(data: Data) -> Tree | Shards:
     # Workers on a cluster have other working directories.
     path = Path(spec.where).expanduser().absolute()
     name = str(DataSpec(path.resolve().name, spec.split))
+    absolute = DataSpec(str(path), spec.split)
     if is_shard_pattern(spec.where):
-        return _shards(name, expand(str(path)), spec)
+        paths = expand(str(path))
+        if paths[0].suffix == ".parquet":
+            return Tree(name, open_data(str(absolute)))
+        return _shards(name, paths, spec)
     if path.is_dir():
         layout = recognized(path)
-        if isinstance(layout, AnnotatedLayout | SubsetLayout):
-            # Masks are no images to copy, and a subset has none in its folder.
+        if isinstance(layout, AnnotatedLayout | ParquetFiles | SubsetLayout):
+            # Masks are no images to copy, rows are no files, and a subset has none in its folder.
             return Tree(name, *_parts(DataSpec(f"{layout.name}:{path}", spec.split)))
         return Tree(name, _folder(path, spec.split))
     if path.is_file() and is_tar(path):
         if holds_samples(path):
             return _shards(name, [path], spec)
         return Tree(name, open_tar(path, spec.split) if spec.split else open_tree(path))
+    if path.is_file() and is_parquet(path):
+        return Tree(name, open_data(str(absolute)))
     return Tree(name, open_data(data))  # raises the error that explains what is wrong
 
 

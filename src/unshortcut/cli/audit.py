@@ -65,7 +65,8 @@ def command(
 ) -> None:
     """See what models look at: one page on shape bias, corruptions, saliency and more.
 
-    Works with any model: a run, timm, torchvision, an ONNX file, or your own function. If a model
+    Works with any model: a run, timm, torchvision, transformers, open_clip, an ONNX file, or your
+    own function. If a model
     has no head for the classes of the images, a linear probe is fitted on its features, and the
     page says so. Results are cached, so a second audit only measures what is new.
 

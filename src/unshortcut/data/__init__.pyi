@@ -4,6 +4,7 @@ from .loader import ViewLoader as ViewLoader
 from .named import ArraySource as ArraySource
 from .noisy_labels import NoisyLabels as NoisyLabels
 from .open import open_data as open_data
+from .parquet_source import ParquetSource as ParquetSource
 from .regions import MultiLabels as MultiLabels
 from .regions import Regions as Regions
 from .rotated import Rotated as Rotated

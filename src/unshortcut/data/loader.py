@@ -16,6 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from unshortcut.data.batches import LoadedBatch, LoadedSample, MakeViews, Views, collate
+from unshortcut.data.blocks import Blocks
 from unshortcut.data.source import BadImageError, ImageSource
 from unshortcut.errors import RunError, UsageError
 from unshortcut.randomness import generator
@@ -70,9 +71,10 @@ class KeyedDataset(Dataset[LoadedSample]):
 class EpochSampler(Sampler[list[Key]]):
     """The batches of an epoch for one rank, as lists of (epoch, index).
 
-    The order of an epoch is a permutation keyed by (seed, epoch); images that do not fill a whole
-    step of `accumulate` batches are left out. Rank r of W takes the r-th of W equal parts of each
-    batch, so that all ranks together see what a single process sees.
+    The order of an epoch is a permutation keyed by (seed, epoch), which visits the blocks of the
+    source, if it has any, a few at a time (`Blocks.order`). Images that do not fill a whole step of
+    `accumulate` batches are left out. Rank r of W takes the r-th of W equal parts of each batch, so
+    that all ranks together see what a single process sees.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class EpochSampler(Sampler[list[Key]]):
         rank: int = 0,
         world: int = 1,
         accumulate: int = 1,
+        blocks: Blocks | None = None,
     ) -> None:
         check_batch(length, batch_size * accumulate)
         if batch_size % world:
@@ -95,6 +98,7 @@ class EpochSampler(Sampler[list[Key]]):
         self.rank = rank
         self.world = world
         self.accumulate = accumulate
+        self.blocks = blocks
         self.epoch = 0
         self.start_batch = 0
         """The batch at which the next iteration starts; later ones start at 0 again."""
@@ -112,7 +116,8 @@ class EpochSampler(Sampler[list[Key]]):
     def __iter__(self) -> Iterator[list[Key]]:
         epoch, start = self.epoch, self.start_batch
         self.start_batch = 0
-        order = generator(self.seed, epoch, "order").permutation(self.length)
+        rng = generator(self.seed, epoch, "order")
+        order = rng.permutation(self.length) if self.blocks is None else self.blocks.order(rng)
         share = self.batch_size // self.world
         for batch in range(start, len(self)):
             first = batch * self.batch_size + self.rank * share
@@ -141,7 +146,9 @@ class ViewLoader:
         workers: int = 0,
     ) -> None:
         self.dataset = KeyedDataset(source, make_views, seed)
-        self.sampler = EpochSampler(len(source), batch_size, seed, rank, world, accumulate)
+        self.sampler = EpochSampler(
+            len(source), batch_size, seed, rank, world, accumulate, source.blocks
+        )
         self._loader: DataLoader[LoadedSample] = DataLoader(
             self.dataset,
             batch_sampler=self.sampler,

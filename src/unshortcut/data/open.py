@@ -1,4 +1,4 @@
-"""Opening data by a spec: a folder, a tar file, shards, or a name."""
+"""Opening data by a spec: a folder, a tar file, shards, Parquet files, or a name."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,9 @@ from unshortcut.data.class_lists import CLASS_LISTS, class_list, wordnet_ids
 from unshortcut.data.folder import image_paths, open_folder
 from unshortcut.data.joined_splits import joined_parts
 from unshortcut.data.layout import Layout, layouts, recognized
+from unshortcut.data.layouts.parquet import open_parquet
 from unshortcut.data.named import NAMES, named_splits, open_named
+from unshortcut.data.parquet_columns import is_parquet
 from unshortcut.data.relabeled import with_classes
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards
 from unshortcut.data.source import ImageSource, Joined
@@ -48,7 +50,8 @@ def open_data(
     """Open a data set.
 
     Args:
-        spec: a folder, a tar file, `path/{000..127}.tar`, or a name, with or without `@split`;
+        spec: a folder of images or of Parquet files, a tar file, a Parquet file,
+            `path/{000..127}.tar`, or a name, with or without `@split`;
             `LAYOUT:FOLDER` for a published data set, or `imagenet100:DATA` for the classes of a
             list; a source is returned as it is.
         split: the split, if the spec does not name one, or several such as `train+val`. By default
@@ -84,7 +87,7 @@ def open_data(
     if path.is_dir():
         layout = recognized(path)
         return open_folder(path, split) if layout is None else layout.open(split)
-    if holds_samples(path):
+    if is_parquet(path) or holds_samples(path):
         return _open_shards([path], split, parsed.where)
     return open_tar(path, split)
 
@@ -109,6 +112,8 @@ def splits(spec: str | Path | ImageSource) -> tuple[str, ...]:
         if layout is not None:
             return layout.splits()
         return tree.split_names(image_paths(path))
+    if is_parquet(path):
+        return ()
     return tree.split_names([member.name for member in image_members(path)])
 
 
@@ -142,17 +147,18 @@ def _layout(name: str, where: str) -> Layout:
 def _open_shards(paths: list[Path], split: str | None, where: str) -> ImageSource:
     if split is not None:
         raise UsageError(f"shards have no splits; give the shards of '{split}' instead of {where}")
-    return open_shards(paths)
+    parquet = [path.suffix == ".parquet" or (path.is_file() and is_parquet(path)) for path in paths]
+    return open_parquet(paths) if all(parquet) else open_shards(paths)
 
 
 def _existing(where: str) -> Path:
-    """The path of a folder or tar file, or a `UsageError` that says what is wrong."""
+    """The path of a folder, tar or Parquet file, or a `UsageError` that says what is wrong."""
     path = Path(where).expanduser()
     if path.is_dir():
         return path
     if path.is_file():
-        if not is_tar(path):
-            raise UsageError(f"{where} is a file, but not a tar file")
+        if not is_parquet(path) and not is_tar(path):
+            raise UsageError(f"{where} is a file, but neither a tar file nor a Parquet file")
         return path
     if path.exists():
         raise UsageError(f"{where} is neither a folder nor a file")
@@ -165,6 +171,6 @@ def _existing(where: str) -> Path:
     if re.fullmatch(r"[\w-]+:.+", where):
         raise unknown("prefix", where.partition(":")[0], (*CLASS_LISTS, *layouts()))
     if "/" in where or where.startswith((".", "~")) or path.suffix:
-        raise UsageError(f"no such folder or tar file: {where}")
+        raise UsageError(f"no such folder or file: {where}")
     names = unknown("data set", where, NAMES)
     raise UsageError(f"there is no folder '{where}' here, and as a name it is an {names}")

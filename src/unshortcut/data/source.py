@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray, IndexArray
+from unshortcut.data.blocks import Blocks, join_blocks
 from unshortcut.data.failures import Failure
 from unshortcut.data.regions import MultiLabels, Regions
 
@@ -86,6 +87,8 @@ class ImageSource(ABC):
     """The classes that each image shows, for images that may show several."""
     trusted: NDArray[np.bool_] | None = None
     """(N,): whether the label of an image is known to be right; None if nothing is said of it."""
+    blocks: Blocks | None = None
+    """Which images are read together, where single images cannot be read on their own."""
     left_out: tuple[Failure, ...] = ()
     """Annotations that cannot be used, by the image that they belong to, with the reason."""
 
@@ -125,6 +128,7 @@ class DerivedSource(ImageSource):
         self.mask_classes = source.mask_classes
         self.multilabels = source.multilabels
         self.trusted = source.trusted
+        self.blocks = source.blocks
         self.left_out = source.left_out
 
     def original(self, index: int) -> int:
@@ -161,6 +165,8 @@ class Subset(DerivedSource):
             self.multilabels = source.multilabels.take(self.indices)
         if source.trusted is not None:
             self.trusted = source.trusted[self.indices]
+        if source.blocks is not None:
+            self.blocks = source.blocks.take(self.indices)
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -197,6 +203,7 @@ class Joined(ImageSource):
             self.multilabels = MultiLabels(shown[0].classes, values)
         trusted = [source.trusted for source in sources if source.trusted is not None]
         self.trusted = np.concatenate(trusted) if len(trusted) == len(sources) else None
+        self.blocks = join_blocks([(source.blocks, len(source)) for source in sources])
         self.left_out = tuple(failure for source in sources for failure in source.left_out)
 
     def __len__(self) -> int:

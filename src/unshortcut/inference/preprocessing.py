@@ -27,11 +27,13 @@ class Preprocessing(BaseModel):
     """Side of the center crop divided by the shorter side of the resized image."""
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
+    stretch: bool = False
+    """Whether the image is resized to a square before it is cropped, whatever its aspect ratio."""
 
     @property
     def view(self) -> EvaluationView:
         """The resized and cropped image, before normalization."""
-        return EvaluationView(self.size, self.crop_share)
+        return EvaluationView(self.size, self.crop_share, self.stretch)
 
 
 def normalize(images: Tensor, preprocessing: Preprocessing) -> Tensor:

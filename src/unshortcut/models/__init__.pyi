@@ -25,6 +25,7 @@ from .logits import compute_logits as compute_logits
 from .momentum import MomentumCopy as MomentumCopy
 from .onnx import OnnxModel as OnnxModel
 from .onnx import export_onnx as export_onnx
+from .prompts import zero_shot as zero_shot
 from .queue import Queue as Queue
 from .wide_resnet import WideResNet as WideResNet
 from .wrapping import from_module as from_module

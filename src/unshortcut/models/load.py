@@ -1,29 +1,26 @@
-"""Load a model by its spec: a run, an export, timm, torchvision, ONNX, or a user's function."""
+"""Load a model by its spec: a run, an export, a library's, ONNX, or a user's function."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import timm
 import torch
-import torchvision
-from torch import Tensor
 
 from unshortcut.discovery import import_object
-from unshortcut.errors import RunError, UsageError, unknown
+from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, load_exported, read_card
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
+from unshortcut.models.origin import origins
+from unshortcut.models.programs import refuse_program
+from unshortcut.models.prompts import zero_shot
 from unshortcut.models.published.model import load_published
 from unshortcut.models.published.spec import parse_published
 from unshortcut.models.wrapping import (
     UNCROPPED,
-    before_last_linear,
-    before_pooling,
     from_encoder,
     from_module,
     from_object,
@@ -46,6 +43,7 @@ def load_model(
     std: tuple[float, float, float] | None = None,
     crop: float | None = None,
     classes: Sequence[str] | None = None,
+    prompts: Sequence[str] | None = None,
 ) -> LoadedModel:
     """Load a model by its spec.
 
@@ -54,19 +52,31 @@ def load_model(
             `torchvision:NAME` with the library's weights (`timm:NAME@random` is untrained);
             `timm:NAME@FILE` or `torchvision:NAME@FILE` with weights that others have published, or
             such a FILE alone (`.pth`, `.pt`, `.tar`, `.ckpt`, `.bin`) if it names its architecture
-            or contains a ResNet; an `.onnx` file; or `package.module:function`. The function
-            returns an `nn.Module`, or an object with `features(images)` and, if it classifies,
-            `logits(images)` and `classes`. The output of a module is its features, or its logits if
-            it has `classes`. Either may have a mapping `preprocessing`.
+            or contains a ResNet; `hf:NAME` or `hf:FOLDER`, a model of transformers;
+            `open_clip:NAME@TAG` or `open_clip:FOLDER`, a model of images and texts; an `.onnx`
+            file; or `package.module:function`. The function returns an `nn.Module`, or an object
+            with `features(images)` and, if it classifies, `logits(images)` and `classes`. The
+            output of a module is its features, or its logits if it has `classes`. Either may have a
+            mapping `preprocessing`.
         size, mean, std, crop: preprocessing of models that do not state their own: input size, mean
             and standard deviation of the channels, and the side of the center crop divided by the
             shorter side of the resized image.
-        classes: class names, if the output of an ONNX file or a module is logits.
+        classes: class names, if the output of an ONNX file or a module is logits; for a model of
+            images and texts, the classes of its zero-shot classifier.
+        prompts: templates of the texts that stand for these classes, with `{}` in the place of the
+            name; the mean of their embeddings is used. By default `a photo of a {}.`
     """
     stated = {"size": size, "mean": mean, "std": std, "crop_share": crop}
     stated = {key: value for key, value in stated.items() if value is not None}
     loaded = _load(str(spec), Path(spec), stated)
-    if classes is not None:
+    if prompts is not None and (loaded.texts is None or classes is None):
+        raise UsageError(
+            f"'{spec}': prompts are for the classes of a model of images and texts, and "
+            + ("it takes no texts" if loaded.texts is None else "no classes are given")
+        )
+    if prompts is not None and classes is not None:
+        loaded = zero_shot(loaded, classes, prompts)
+    elif classes is not None:
         loaded = with_classes(loaded, classes)
     if loaded.module is not None and torch.cuda.is_available():
         loaded.module.cuda()
@@ -93,8 +103,15 @@ def models_by_name(models: Any) -> dict[str, Any]:
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
-    if parse_published(text) is not None:
+    refuse_program(path)
+    prefix, colon, name = text.partition(":")
+    known = origins()
+    origin = known.get(prefix) if colon else None
+    published = parse_published(text)
+    if published is not None and (origin is None or published.library is not None):
         return load_published(text, **stated).model()
+    if origin is not None:
+        return origin().load(name, stated)
     if path.suffix == ".safetensors" or (path / WEIGHTS_FILE).is_file():
         return _exported(path, stated)
     if path.suffix == ".onnx":
@@ -105,16 +122,12 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
             if (path / name).is_file():
                 read_card(path / name)  # says what it is instead
         raise UsageError(f"'{path}' has no '{WEIGHTS_FILE}': it is not a finished run")
-    origin, colon, name = text.partition(":")
-    if colon and origin == "timm":
-        return _timm(name, stated)
-    if colon and origin == "torchvision":
-        return _torchvision(name, stated)
     if colon and name:
         return from_object(import_object(text)(), text, **stated)
     raise UsageError(
-        f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, timm:NAME, "
-        "torchvision:NAME, published weights as timm:NAME@FILE, or package.module:function"
+        f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, "
+        f"{', '.join(origin.form for origin in known.values())}, published weights as "
+        "timm:NAME@FILE, or package.module:function"
     )
 
 
@@ -137,68 +150,6 @@ def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
     return replace(loaded, multilabel=card.multilabel)
 
 
-def _timm(name: str, stated: dict[str, Any]) -> LoadedModel:
-    name, _, variant = name.partition("@")
-    if not timm.is_model(name):
-        raise unknown("timm model", name, timm.list_models())
-    with _loading_weights(f"timm:{name}"):
-        model = timm.create_model(name, pretrained=variant != "random")
-    config = timm.data.resolve_model_data_config(model)
-    published = Preprocessing(
-        size=config["input_size"][-1],
-        crop_share=config["crop_pct"],
-        mean=config["mean"],
-        std=config["std"],
-    )
-
-    def both(images: Tensor) -> tuple[Tensor, Tensor]:
-        maps = model.forward_features(images)
-        return model.forward_head(maps, pre_logits=True), model.forward_head(maps)
-
-    subset = timm.data.infer_imagenet_subset(model)
-    return from_module(
-        f"timm:{name}",
-        model,
-        published.model_copy(update=stated),
-        features=lambda images: model.forward_head(model.forward_features(images), pre_logits=True),
-        logits=model,
-        classes=subset and tuple(timm.data.ImageNetInfo(subset).label_names()),
-        both=both,
-        maps=model.forward_features,
-    )
-
-
-def _torchvision(name: str, stated: dict[str, Any]) -> LoadedModel:
-    name, _, variant = name.partition("@")
-    known = torchvision.models.list_models(module=torchvision.models)
-    if name not in known:
-        raise unknown("torchvision model", name, known)
-    with _loading_weights(f"torchvision:{name}"):
-        weights = None if variant == "random" else "DEFAULT"
-        model = torchvision.models.get_model(name, weights=weights)
-    classes = None
-    preprocessing = Preprocessing()
-    if weights:
-        chosen = torchvision.models.get_model_weights(name).DEFAULT
-        classes = tuple(chosen.meta["categories"])
-        published = chosen.transforms()
-        preprocessing = Preprocessing(
-            size=published.crop_size[0],
-            crop_share=min(1.0, published.crop_size[0] / published.resize_size[0]),
-            mean=tuple(published.mean),
-            std=tuple(published.std),
-        )
-    return from_module(
-        f"torchvision:{name}",
-        model,
-        preprocessing.model_copy(update=stated),
-        logits=model,
-        classes=classes,
-        both=before_last_linear(model),
-        maps=before_pooling(model),
-    )
-
-
 def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
     if not path.is_file():
         raise UsageError(f"there is no file '{path}'")
@@ -219,18 +170,3 @@ def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:
         both=model.both,
         multilabel=model.multilabel,
     )
-
-
-@contextmanager
-def _loading_weights(spec: str) -> Iterator[None]:
-    """Replace a hub's traceback by one sentence if published weights cannot be loaded."""
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # an untrained model is the same one every time
-            yield
-    except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RunError(
-            f"the weights of '{spec}' could not be loaded ({reason}); "
-            f"'{spec}@random' is the untrained model"
-        ) from error

@@ -1,6 +1,6 @@
 """A model in memory that gives features and, if it is a classifier, logits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,16 @@ from unshortcut.progress import bar
 
 Function = Callable[[Tensor], Tensor]
 Both = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """The other half of a model of images and texts; `zero_shot` makes classifiers with it."""
+
+    embed: Callable[[Sequence[str]], Tensor]
+    """Texts to embeddings (N, D) of length 1, which are compared with the features of images."""
+    scale: float
+    """Factor of cosine similarities that makes them logits."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,10 @@ class LoadedModel:
     """Whether an image may show several classes: probabilities are the sigmoid of the logits."""
     ball: BallHead | None = None
     """From features to points of the Poincaré ball, of a model of hyperbolic learning."""
+    texts: TextEncoder | None = None
+    """For a model of images and texts, which can have a classifier of any classes."""
+    prompts: tuple[str, ...] = ()
+    """What each class was called in words, if the classifier was made of them (`zero_shot`)."""
 
     @property
     def transform(self) -> ImageTransform:

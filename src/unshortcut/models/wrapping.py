@@ -14,6 +14,7 @@ from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.classifier import EncoderWithClassifier
 from unshortcut.models.loaded import Both, Function, LoadedModel
+from unshortcut.models.prompts import zero_shot
 from unshortcut.parts import build
 
 UNCROPPED = {"crop_share": 1.0}
@@ -120,7 +121,12 @@ def from_object(model: Any, spec: str, **stated: Any) -> LoadedModel:
 
 
 def with_classes(model: LoadedModel, names: Sequence[str]) -> LoadedModel:
-    """The same model with names for the columns of its logits, or of its output if it has none."""
+    """The same model with names for the columns of its logits, or of its output if it has none.
+
+    A model of images and texts gets a classifier of these classes by prompts.
+    """
+    if model.texts is not None:
+        return zero_shot(model, names)
     classes = tuple(names)
     logits = model.logits or model.features
     blank = torch.zeros(1, 3, model.preprocessing.size, model.preprocessing.size)

@@ -32,7 +32,6 @@ from unshortcut.probes.linear import LinearClassifier, fit_linear
 from unshortcut.probes.prepare import prepare_probe
 from unshortcut.spaces.loading import load_with_spaces
 from unshortcut.spaces.subsets import columns, required_spaces
-from unshortcut.views.evaluation import EvaluationView
 
 _CHUNK = 1024
 """Number of images whose contributions are computed at once."""
@@ -268,7 +267,7 @@ def _reliance(
     indices, labels = test.indices[correct].tolist(), test.required_labels()[correct]
     shares = shares[correct]
     identities = tuple(source.identity(index) for index in indices)
-    view = EvaluationView(model.preprocessing.size, model.preprocessing.crop_share)
+    view = model.preprocessing.view
     examples = []
     for space, row in zip(spaces, shares.argmax(axis=0).tolist(), strict=True):
         index, label = indices[row], classes[labels[row]]

@@ -38,15 +38,20 @@ class WholeView:
 
 @dataclass(frozen=True)
 class EvaluationView:
-    """The shorter side is resized to `size / crop_share`; then the center is cropped."""
+    """The shorter side is resized to `size / crop_share`; then the center is cropped.
+
+    With `stretch`, both sides are resized to that, whatever the aspect ratio.
+    """
 
     size: int
     crop_share: float = 0.875
+    stretch: bool = False
 
     def __call__(self, image: Image, seed: int, epoch: int, index: int) -> dict[str, ImageArray]:
         """One view, called `image`; it depends on the image alone."""
         shorter = round(self.size / self.crop_share)
-        return {"image": _apply(image, Resize(shorter), CenterCrop(self.size))}
+        resize = Resize((shorter, shorter) if self.stretch else shorter)
+        return {"image": _apply(image, resize, CenterCrop(self.size))}
 
 
 @dataclass(frozen=True)

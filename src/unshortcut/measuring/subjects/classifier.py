@@ -52,11 +52,13 @@ class Classifier:
     aggregate: Aggregate = "mean"
     linear: Head | None = None
     """Its weights on the features, if it is linear."""
+    prompted: bool = False
+    """Whether its classes are named by prompts, so that it has those of the data."""
 
     def over(self, names: Sequence[str]) -> ClassOutputs:
         """Its outputs for some classes; `NotApplicable` if it knows fewer than two of them."""
-        # A mapping is meant for a head: a fitted classifier has the class names of the data.
-        own = self.kind != "head"
+        # A mapping is meant for a head: other classifiers have the class names of the data.
+        own = self.kind != "head" or self.prompted
         return outputs_for(names, self.classes, self.mapping, self.aggregate, by_name_first=own)
 
     def count_known(self, names: Sequence[str]) -> int:
@@ -118,6 +120,8 @@ def head(model: LoadedModel, mapping: ClassMapping | None, aggregate: Aggregate)
         width = checked(model.logits(blank), 1, model.name, "logits").shape[1]
     classes = model.classes
     description = f"its own head of {width} classes"
+    if model.prompts:
+        description = f"the similarity of image and text: zero-shot, prompts of {width} classes"
     if classes is None:
         classes = placeholder_names(width)
         if width == IMAGENET_CLASSES:
@@ -133,7 +137,15 @@ def head(model: LoadedModel, mapping: ClassMapping | None, aggregate: Aggregate)
 
     key = f"head {classes} {mapping} {aggregate}"
     return Classifier(
-        "head", description, classes, probabilities, key, mapping, aggregate, _linear_head(model)
+        "head",
+        description,
+        classes,
+        probabilities,
+        key,
+        mapping,
+        aggregate,
+        _linear_head(model),
+        prompted=bool(model.prompts),
     )
 
 
@@ -177,7 +189,7 @@ def fit_classifier(
 
 def _linear_head(model: LoadedModel) -> Head | None:
     """The last layer of a model; None if it is not linear, or if that cannot be seen."""
-    if model.module is None:
+    if model.module is None or model.prompts:  # cosine similarities are not linear in the features
         return None
     _, layer = network_and_classifier(model.module)
     return None if layer is None else Head.of(layer)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unshortcut.errors import UsageError
 from unshortcut.models.card import read_weights
+from unshortcut.models.programs import refuse_program
 
 _TRAINING_STATE = ("optimizer", "lr_scheduler", "scaler", "callbacks", "loops")
 """Beginnings of the keys of a checkpoint under which there are no weights."""
@@ -34,6 +35,7 @@ def read_file(path: Path) -> WeightsFile:
     """Read a `.safetensors` file or one that `torch.save` has written."""
     if not path.is_file():
         raise UsageError(f"there is no file '{path}'")
+    refuse_program(path)
     content = read_weights(path) if path.suffix == ".safetensors" else _load(path)
     tensors = dict(_tensors(content, ""))
     if not tensors:
