@@ -27,6 +27,7 @@ from unshortcut.measuring.odd_objects import (
     cosine_distances,
     with_odd_objects,
 )
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.scenes import CutoutFeatures, boxed_images, cutout_features, most_scenes
 from unshortcut.measuring.subjects.subject import Subject
@@ -109,6 +110,10 @@ class OutOfContext(Measurement[OutOfContextResult]):
             gain=gain,
             shown=tuple(_shown(objects, next(iter(distances.values())), found)),
         )
+
+    def passes(self, subject: Subject) -> Passes:
+        images = boxed_images(subject.data, most_scenes(subject), subject.settings.seed)
+        return Passes(changed=sum(1 + len(image.boxes) for image in with_odd_objects(images)))
 
     def metrics(self, result: OutOfContextResult, baseline: OutOfContextResult | None) -> Metrics:
         found: Metrics = {}

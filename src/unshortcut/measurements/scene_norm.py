@@ -27,6 +27,7 @@ from unshortcut.measuring.norms import (
     by_objects,
     several_labels,
 )
+from unshortcut.measuring.passes import Passes
 from unshortcut.measuring.plots import Bars, bars
 from unshortcut.measuring.scenes import boxed_images, cutout_features, most_scenes
 from unshortcut.measuring.subjects.images import Prepared
@@ -99,6 +100,14 @@ class SceneNorm(Measurement[SceneNormResult]):
             tuple(_pictures(images, norms, order[:ENDS])),
             tuple(_pictures(images, norms, order[::-1][:ENDS])),
         )
+
+    def passes(self, subject: Subject) -> Passes:
+        data, most = subject.data, most_scenes(subject)
+        images = len(data) if most is None else min(len(data), most)
+        if subject.model.ball is None or data.box_classes is None:
+            return Passes(changed=0 if subject.model.ball is None else images)
+        boxed = boxed_images(data, most, subject.settings.seed)
+        return Passes(changed=images + sum(min(2, len(image.boxes)) for image in boxed))
 
     def metrics(self, result: SceneNormResult, baseline: SceneNormResult | None) -> Metrics:
         found: Metrics = {}
