@@ -22,9 +22,9 @@ from unshortcut.embedder import MAP_IMAGES, MOST_MAP_IMAGES
 from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
-    "advise", "audit", "compare", "demo", "embed", "export", "filter", "finetune", "neighbors",
-    "pretrain", "probe", "propose", "protocols", "recipes", "reproduce", "show", "similarity",
-    "spaces", "subset", "texturize",
+    "advise", "audit", "carriers", "compare", "demo", "embed", "export", "filter", "finetune",
+    "fix", "neighbors", "pretrain", "probe", "propose", "protocols", "recipes", "reproduce", "show",
+    "similarity", "spaces", "subset", "texturize",
 )  # fmt: skip
 
 
