@@ -172,7 +172,8 @@ class Backgrounds(Measurement[BackgroundsResult]):
         if result.gap.low <= 0 or result.gap.value < NOTABLE:
             return None
         text = f"loses {percent(result.gap.value)} of accuracy on backgrounds of another class"
-        return Finding(text, min(1.0, 2 * result.gap.value))
+        brief = "goes by what is around the object"
+        return Finding(text, min(1.0, 2 * result.gap.value), brief)
 
 
 def _with_objects(images: Prepared) -> tuple[Prepared, list[Mask]]:

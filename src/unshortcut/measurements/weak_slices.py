@@ -159,7 +159,8 @@ class WeakSlices(OnPlainImages[WeakSlicesResult]):
             f"is right on only {percent(worst.inside.value)} of a group of similar images of "
             f"'{worst.label}', against {percent(worst.outside.value)} of the others"
         )
-        return Finding(text, 0.4 * (worst.outside.value - worst.inside.value))
+        brief = f"fails on a group of similar images of '{worst.label}'"
+        return Finding(text, 0.4 * (worst.outside.value - worst.inside.value), brief)
 
 
 def _shown(
