@@ -16,6 +16,7 @@ from unshortcut.discovery import import_object
 from unshortcut.errors import RunError, UsageError, unknown
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, load_exported, read_card
+from unshortcut.models.embedded import embedded_path
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.published.model import load_published
@@ -50,7 +51,8 @@ def load_model(
     """Load a model by its spec.
 
     Args:
-        spec: a run folder; an exported `.safetensors` file with its card beside it; `timm:NAME` or
+        spec: a run folder; an exported `.safetensors` file with its card beside it;
+            `embedded:moco-v2-shapes` and other encoders of the package; `timm:NAME` or
             `torchvision:NAME` with the library's weights (`timm:NAME@random` is untrained);
             `timm:NAME@FILE` or `torchvision:NAME@FILE` with weights that others have published, or
             such a FILE alone (`.pth`, `.pt`, `.tar`, `.ckpt`, `.bin`) if it names its architecture
@@ -93,6 +95,9 @@ def models_by_name(models: Any) -> dict[str, Any]:
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
+    embedded = embedded_path(text)
+    if embedded is not None:
+        return replace(_exported(embedded, stated), name=text)
     if parse_published(text) is not None:
         return load_published(text, **stated).model()
     if path.suffix == ".safetensors" or (path / WEIGHTS_FILE).is_file():
@@ -114,7 +119,8 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
         return from_object(import_object(text)(), text, **stated)
     raise UsageError(
         f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, timm:NAME, "
-        "torchvision:NAME, published weights as timm:NAME@FILE, or package.module:function"
+        "torchvision:NAME, published weights as timm:NAME@FILE, embedded:NAME, or "
+        "package.module:function"
     )
 
 
