@@ -135,9 +135,7 @@ class _Painted:
 
     def pixels(self, shrink: float = 1.0) -> ImageArray:
         pixels = self._image.pixels(shrink).copy()
-        self._cue.paint(
-            pixels, self._label, generator(self._cue.seed, self._cue.name, self._index)
-        )
+        self._cue.paint(pixels, self._label, generator(self._cue.seed, self._cue.name, self._index))
         return pixels
 
 

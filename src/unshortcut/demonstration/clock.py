@@ -1,0 +1,55 @@
+"""The steps of the demo with the time that is left."""
+
+import time
+from collections.abc import Mapping
+
+from rich.console import Console
+
+
+class Clock:
+    """Announces each step with the time that is left.
+
+    Args:
+        steps: the seconds of each step on two cores. The speed of this machine is known from the
+            steps that are done.
+    """
+
+    def __init__(self, steps: Mapping[str, float], console: Console) -> None:
+        self.steps = dict(steps)
+        self.console = console
+        self.started = time.monotonic()
+        self._done: list[str] = []
+        self._current: str | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    def begin(self, step: str) -> None:
+        """End the step before, and announce this one."""
+        if self._current is not None:
+            self._done.append(self._current)
+        self._current = step
+        number = len(self._done) + 1
+        self.console.print(
+            f"[b]{number} of {len(self.steps)}: {step}[/] ({duration(self.left())} left)",
+            highlight=False,
+        )
+
+    def left(self) -> float:
+        """Seconds that are left before the current step, at the speed so far."""
+        expected = sum(self.steps[step] for step in self._done)
+        speed = self.elapsed / expected if expected else 1.0
+        return speed * (sum(self.steps.values()) - expected)
+
+
+def duration(seconds: float) -> str:
+    """A duration to be read, in steps of five seconds below two minutes.
+
+    >>> duration(63), duration(200)
+    ('about 65 seconds', 'about 3.5 minutes')
+    """
+    if seconds < 120:
+        return f"about {max(5, 5 * round(seconds / 5))} seconds"
+    return f"about {round(seconds / 30) / 2:g} minutes"
