@@ -63,7 +63,7 @@ def test_the_demo_cheats_trains_probes_and_writes_what_it_says(
     }  # fmt: skip
     said = heard.getvalue()
     assert [f"{step} of 5" in said for step in range(1, 6)] == [True] * 5
-    assert said.count("left)") == 5
+    assert said.count("left)") == 5 + 3  # the steps, and the encoders that are probed
     assert "Interrupted on purpose: stopped by SIGINT" in said
     assert Path("out/tiny.yaml/encoder.timm.pt").is_file()
     assert said.index("cheater.png") < said.index("report.html")
@@ -101,11 +101,14 @@ def test_the_time_that_is_left_follows_the_speed_of_the_machine(
     clock.begin("one")
     now = 120.0  # twice as slow
     clock.begin("two")
+    now = 160.0
+    clock.part("half of it", 0.5)
     now = 220.0  # and slower still: 120 of 30 seconds
     clock.begin("three")
     assert heard.getvalue().splitlines() == [
         "1 of 3: one (about 100 seconds left)",
         "2 of 3: two (about 3 minutes left)",
+        "  half of it (about 4 minutes left)",
         "3 of 3: three (about 4.5 minutes left)",
     ]
 

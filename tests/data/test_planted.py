@@ -192,7 +192,7 @@ def test_the_name_of_a_cue_opens_the_same_cue(name: str) -> None:
 )
 def test_a_wrong_cue_is_one_sentence(spec: str, expected: str) -> None:
     with pytest.raises(UsageError, match=expected.replace("?", r"\?")):
-        open_data(spec, count=8)
+        open_data(spec)
 
 
 def test_a_cue_needs_labels(tmp_path: Path) -> None:

@@ -37,9 +37,15 @@ class Clock:
             highlight=False,
         )
 
-    def left(self) -> float:
-        """Seconds that are left before the current step, at the speed so far."""
+    def part(self, name: str, share: float) -> None:
+        """Announce a part of the current step, of which a share is done."""
+        self.console.print(f"  {name} ({duration(self.left(share))} left)", highlight=False)
+
+    def left(self, share: float = 0.0) -> float:
+        """Seconds that are left, at the speed so far; a share of the current step is done."""
         expected = sum(self.steps[step] for step in self._done)
+        if self._current is not None:
+            expected += share * self.steps[self._current]
         speed = self.elapsed / expected if expected else 1.0
         return speed * (sum(self.steps.values()) - expected)
 

@@ -90,10 +90,10 @@ def demo(
     clock.begin(PROBE)
     data_sheet().save(folder / "shapes.png")
     scores: dict[tuple[str, str, str], Score] = {}
-    for label, model in {**models, **short}.items():
-        console.print(f"  {label}", highlight=False)
-        scores |= {(label, *key): score for key, score in scores_of(model, console).items()}
     labels = [*models, *short]
+    for number, (label, model) in enumerate({**models, **short}.items()):
+        clock.part(label, number / len(labels))
+        scores |= {(label, *key): score for key, score in scores_of(model, console).items()}
     Console().print(table(scores, labels))
     chart(scores, labels, folder / "accuracy.png")
     clock.begin(AUDIT)
