@@ -69,7 +69,7 @@ class Cue(ABC):
     def __str__(self) -> str:
         """As in a spec: the share, and what differs from the defaults otherwise."""
         stated = [f"{self.name}={self.share:g}"]
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in fields(self):
             value = getattr(self, field.name)
             if field.name != "share" and value != field.default:
                 stated.append(f"{field.name}={value}")

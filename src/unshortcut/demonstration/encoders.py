@@ -90,8 +90,10 @@ def write_audit(
         console=console,
         command=command,
     )
-    Console().print(report)
-    return {name: report.findings.verdict(name).text for name in models}
+    verdicts = {name: report.findings.verdict(name).text for name in models}
+    for name, verdict in verdicts.items():
+        Console().print(f"[b]{name}[/] {verdict}", highlight=False)
+    return verdicts
 
 
 def scores_of(model: LoadedModel, console: Console) -> dict[tuple[str, str], Score]:
