@@ -106,10 +106,10 @@ def test_the_time_that_is_left_follows_the_speed_of_the_machine(
     now = 220.0  # and slower still: 120 of 30 seconds
     clock.begin("three")
     assert heard.getvalue().splitlines() == [
-        "1 of 3: one (about 100 seconds left)",
-        "2 of 3: two (about 3 minutes left)",
-        "  half of it (about 4 minutes left)",
-        "3 of 3: three (about 4.5 minutes left)",
+        "1 of 3: one (about 1 min 40 s left)",
+        "2 of 3: two (about 3 min 0 s left)",
+        "  half of it (about 4 min 0 s left)",
+        "3 of 3: three (about 4 min 40 s left)",
     ]
 
 

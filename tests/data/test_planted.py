@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tests.data.images import png, write_tree
 from unshortcut.data.cues.duplicates import Duplicated
 from unshortcut.data.cues.marks import mark_colors
-from unshortcut.data.decode import EncodedImage
 from unshortcut.data.naming import data_name
 from unshortcut.data.open import open_data, splits
 from unshortcut.data.planted import Planted, cues, parse_cue
@@ -95,9 +94,9 @@ def test_jpeg_files_of_one_class_have_a_lower_quality() -> None:
     drop = SHAPE_NAMES.index("drop")
 
     def table(index: int) -> list[int]:
-        image = source.image(index)
-        assert isinstance(image, EncodedImage)
-        with PIL.Image.open(io.BytesIO(image._data)) as opened:
+        encoded = source.encoded(index)
+        assert encoded is not None
+        with PIL.Image.open(io.BytesIO(encoded)) as opened:
             assert opened.format == "JPEG"
             tables: dict[int, list[int]] = opened.quantization  # type: ignore[attr-defined]
             return tables[0]
@@ -114,6 +113,7 @@ def test_wrong_labels_are_never_the_right_ones() -> None:
     assert wrong.mean() == pytest.approx(0.3, abs=0.03)
     assert set(source.labels[wrong]) == set(range(8))
     assert not changed(source, int(np.flatnonzero(wrong)[0])).any()
+    assert source.encoded(0) is None  # drawn images have no files
 
 
 def test_duplicates_are_training_images_of_the_same_class() -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from unshortcut.arrays import ImageArray, IndexArray
+from unshortcut.data.decode import EncodedImage
 from unshortcut.data.source import DerivedSource, Image, ImageSource
 from unshortcut.discovery import find_all
 from unshortcut.errors import UsageError, unknown
@@ -94,6 +95,11 @@ class Planted(DerivedSource):
     def image(self, index: int) -> Image:
         label = int(self.true_labels[index])
         return self.cue.image(super().image(index), label, index, bool(self.carriers[index]))
+
+    def encoded(self, index: int) -> bytes | None:
+        """The bytes of an image's file; None if the cue is drawn into its pixels."""
+        image = self.image(index)
+        return image.data if isinstance(image, EncodedImage) else None
 
     def fingerprint(self) -> str:
         """Hash of the source, of the cue, and of how it is drawn."""

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
+from unshortcut.progress import duration
+
 
 class Clock:
     """Announces each step with the time that is left.
@@ -33,13 +35,13 @@ class Clock:
         self._current = step
         number = len(self._done) + 1
         self.console.print(
-            f"[b]{number} of {len(self.steps)}: {step}[/] ({duration(self.left())} left)",
+            f"[b]{number} of {len(self.steps)}: {step}[/] ({_about(self.left())} left)",
             highlight=False,
         )
 
     def part(self, name: str, share: float) -> None:
         """Announce a part of the current step, of which a share is done."""
-        self.console.print(f"  {name} ({duration(self.left(share))} left)", highlight=False)
+        self.console.print(f"  {name} ({_about(self.left(share))} left)", highlight=False)
 
     def left(self, share: float = 0.0) -> float:
         """Seconds that are left, at the speed so far; a share of the current step is done."""
@@ -50,12 +52,6 @@ class Clock:
         return speed * (sum(self.steps.values()) - expected)
 
 
-def duration(seconds: float) -> str:
-    """A duration to be read, in steps of five seconds below two minutes.
-
-    >>> duration(63), duration(200)
-    ('about 65 seconds', 'about 3.5 minutes')
-    """
-    if seconds < 120:
-        return f"about {max(5, 5 * round(seconds / 5))} seconds"
-    return f"about {round(seconds / 30) / 2:g} minutes"
+def _about(seconds: float) -> str:
+    """A rough duration, in steps of five seconds."""
+    return f"about {duration(max(5, 5 * round(seconds / 5)))}"
