@@ -129,7 +129,7 @@ def test_the_demo_shows_a_classifier_that_cheats_and_encoders_that_differ(tmp_pa
     result = demo(tmp_path / "demo")
     assert result.cheating.accuracy > 0.9
     assert result.cheating.without_marks < 0.25
-    assert result.cheating.follow > 0.5
+    assert result.cheating.follow > 0.2
     for row in RECIPES:
         learned = result.scores[row, "linear", "test"].mean
         assert learned >= result.scores["untrained", "linear", "test"].mean + 40

@@ -17,7 +17,7 @@ MARKED, UNMARKED = "marks:shapes@paired-test", "shapes@paired-test"
 """Test images with the marks that the recipe trains on, and the same images without them."""
 SHIFT = "the same images without the marks"
 MEASURED = ("transplant", "saliency", "domain_shift")
-NUM_IMAGES = 400
+NUM_IMAGES = 1000
 SHOWN = 4
 """Patches in the picture, each of another class."""
 NAME = "classifier"
