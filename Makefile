@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup
-	@echo "running the demo: five to ten minutes on two cores"
+	@echo "running the demo: three to five minutes on two cores, something to look at in one"
 	@$(BIN)/unshortcut demo --out demo
 
 test: setup lint

@@ -155,10 +155,17 @@ def _named(spec: DataSpec) -> list[ImageSource]:
 
 def _parts(spec: DataSpec) -> list[ImageSource]:
     """Every split of a spec with a prefix, unless it names one; images of two splits come once."""
-    prefix, rest = prefixed(spec.where)
-    where = f"{prefix}:{Path(rest).expanduser().absolute()}"
+    where = _absolute(spec.where)
     every: Sequence[str | None] = [spec.split] if spec.split else splits(where) or [None]
     return list(_once(open_data(where, split=split) for split in every))
+
+
+def _absolute(where: str) -> str:
+    """A spec whose path, if it has one, is absolute."""
+    prefix, rest = prefixed(where)
+    if prefix is not None:
+        return f"{prefix}:{_absolute(rest)}"
+    return where if where in NAMES else str(Path(where).expanduser().absolute())
 
 
 def _once(sources: Iterable[ImageSource]) -> Iterator[ImageSource]:

@@ -14,8 +14,8 @@ C = TypeVar("C", bound=Callable[..., None])
 _MODEL = (
     "a run folder, a .safetensors file next to its card, an .onnx file, timm:NAME, "
     "torchvision:NAME, hf:NAME or hf:FOLDER (transformers), open_clip:NAME@TAG, weights published "
-    "by others (timm:NAME@FILE, or a .pth, .pt, .tar or .ckpt "
-    "file of a ResNet), or package.module:function."
+    "by others (timm:NAME@FILE, or a .pth, .pt, .tar or .ckpt file of a ResNet), embedded:NAME (an "
+    "encoder of the package, such as embedded:moco-v2-shapes), or package.module:function."
 )
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=f"The model: {_MODEL}")]
 ModelsArgument = Annotated[
@@ -24,7 +24,8 @@ ModelsArgument = Annotated[
 DATA_HELP = (
     "A folder of images (class folders are optional), a tar file of such a folder, shards "
     "'x-{000..127}.tar', a folder of Parquet files, or a name such as shapes or cifar10. "
-    "DATA@split selects a split, DATA@train+val joins two."
+    "DATA@split selects a split, DATA@train+val joins two; marks:DATA has a planted mark for each "
+    "class."
 )
 DataOption = Annotated[str, typer.Option("--data", metavar="DATA", help=DATA_HELP)]
 _RECIPE = "The name of a recipe (see `unshortcut recipes`) or a YAML file."

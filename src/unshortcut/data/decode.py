@@ -45,7 +45,8 @@ class EncodedImage:
     def __init__(self, data: bytes) -> None:
         if not data:
             raise BadImageError("the file is empty")
-        self._data = data
+        self.data = data
+        """The bytes of the file."""
         header = jpeg_header(data) if is_jpeg(data) else None
         if header is not None:
             width, height, self._orientation = header.width, header.height, header.orientation
@@ -65,11 +66,11 @@ class EncodedImage:
         """Upright RGB, uint8 (h, w, 3); a JPEG is decoded 2, 4 or 8 times smaller on request."""
         if self._turbo:
             try:
-                return _upright(_decode_turbo(self._data, shrink), self._orientation)
+                return _upright(_decode_turbo(self.data, shrink), self._orientation)
             except ValueError:
                 # libjpeg-turbo stops at mere warnings; Pillow decides whether a file is broken.
                 pass
-        return _upright(_decode_pillow(self._data), self._orientation)
+        return _upright(_decode_pillow(self.data), self._orientation)
 
 
 def _decode_turbo(data: bytes, shrink: float) -> ImageArray:

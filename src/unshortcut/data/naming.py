@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unshortcut.data.open import DataSpec
+from unshortcut.data.planted import Planted
 from unshortcut.data.proposals import WithProposals
 from unshortcut.data.shapes import Shapes
 from unshortcut.data.source import ImageSource
@@ -26,11 +27,13 @@ def data_name(data: Data) -> str:
         return f"shapes@{data.split}"
     if isinstance(data, WithProposals):
         return f"{data_name(data.source)} with proposals"
+    if isinstance(data, Planted):
+        return f"{data.cue}:{data_name(data.source)}"
     return type(data).__name__ if isinstance(data, ImageSource) else public_name(str(data))
 
 
 def _short(data: Data) -> str:
     if isinstance(data, ImageSource):
-        return data.split if isinstance(data, Shapes) else type(data).__name__
+        return data.split if isinstance(data, Shapes) else data_name(data)
     spec = DataSpec.parse(data)
     return spec.split or Path(spec.where).name.removesuffix(".tar")

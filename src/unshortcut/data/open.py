@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from unshortcut.data.layout import Layout, layouts, recognized
 from unshortcut.data.layouts.parquet import open_parquet
 from unshortcut.data.named import NAMES, named_splits, open_named
 from unshortcut.data.parquet_columns import is_parquet
+from unshortcut.data.planted import cues, is_cue, parse_cue
 from unshortcut.data.relabeled import with_classes
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards
 from unshortcut.data.source import ImageSource, Joined
@@ -51,9 +53,9 @@ def open_data(
 
     Args:
         spec: a folder of images or of Parquet files, a tar file, a Parquet file,
-            `path/{000..127}.tar`, or a name, with or without `@split`;
-            `LAYOUT:FOLDER` for a published data set, or `imagenet100:DATA` for the classes of a
-            list; a source is returned as it is.
+            `path/{000..127}.tar`, or a name, with or without `@split`; `LAYOUT:FOLDER` for a
+            published data set, `imagenet100:DATA` for the classes of a list, or `marks:DATA` for
+            DATA with a planted cue; a source is returned as it is.
         split: the split, if the spec does not name one, or several such as `train+val`. By default
             `train` if there is such a split, otherwise all images.
         options: `size`, `count`, `seed` and `label` of `shapes`; other data have no options.
@@ -75,9 +77,12 @@ def open_data(
             return Joined(*opened)
     if parsed.where in NAMES:
         return open_named(parsed.where, split, options)
+    name, rest = prefixed(parsed.where)
+    if name is not None and is_cue(name):
+        others = partial(open_data, rest, **options)
+        return parse_cue(name).plant(others(split=split), lambda one: others(split=one))
     if options:
         raise UsageError(f"{parsed.where} takes no options, but got {', '.join(options)}")
-    name, rest = prefixed(parsed.where)
     if name is not None:
         in_list = name in CLASS_LISTS
         return _of_list(name, rest, split) if in_list else _layout(name, rest).open(split)
@@ -103,7 +108,8 @@ def splits(spec: str | Path | ImageSource) -> tuple[str, ...]:
         return named_splits(parsed.where)
     name, rest = prefixed(parsed.where)
     if name is not None:
-        return splits(rest) if name in CLASS_LISTS else _layout(name, rest).splits()
+        of_rest = name in CLASS_LISTS or is_cue(name)
+        return splits(rest) if of_rest else _layout(name, rest).splits()
     if is_shard_pattern(parsed.where):
         return ()
     path = _existing(parsed.where)
@@ -118,11 +124,17 @@ def splits(spec: str | Path | ImageSource) -> tuple[str, ...]:
 
 
 def prefixed(where: str) -> tuple[str | None, str]:
-    """The list of classes or the layout that a spec starts with, if any, and the rest of it."""
+    """The cue, the list of classes or the layout that a spec starts with, if any, and the rest."""
     name, colon, rest = where.partition(":")
-    if colon and rest and (name in CLASS_LISTS or name in layouts()):
+    if colon and rest and (name in CLASS_LISTS or name in layouts() or is_cue(name)):
         return name, rest
     return None, where
+
+
+def unprefixed(where: str) -> str:
+    """The name or the path that a spec refers to, without all that it starts with."""
+    name, rest = prefixed(where)
+    return where if name is None else unprefixed(rest)
 
 
 def _of_list(name: str, where: str, split: str | None) -> ImageSource:
@@ -169,7 +181,7 @@ def _existing(where: str) -> Path:
             "imagenet100:FOLDER takes its classes from there)"
         )
     if re.fullmatch(r"[\w-]+:.+", where):
-        raise unknown("prefix", where.partition(":")[0], (*CLASS_LISTS, *layouts()))
+        raise unknown("prefix", where.partition(":")[0], (*CLASS_LISTS, *cues(), *layouts()))
     if "/" in where or where.startswith((".", "~")) or path.suffix:
         raise UsageError(f"no such folder or file: {where}")
     names = unknown("data set", where, NAMES)

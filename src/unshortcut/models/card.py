@@ -38,6 +38,10 @@ class Card(BaseModel):
     spaces: list[str] | None = None
     """Names of the spaces whose features are concatenated in equal parts, if there are any."""
     recipe: dict[str, Any] | None = None
+    command: str | None = None
+    """The command that makes these weights again: to the bit with these versions and hardware."""
+    hardware: dict[str, Any] = {}
+    """What the weights were trained on: processor, instructions, threads, devices."""
     versions: dict[str, str] = {}
     commit: str | None = None
 

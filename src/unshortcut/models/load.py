@@ -12,6 +12,7 @@ from unshortcut.discovery import import_object
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, load_exported, read_card
+from unshortcut.models.embedded import embedded_path
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.origin import origins
@@ -48,7 +49,8 @@ def load_model(
     """Load a model by its spec.
 
     Args:
-        spec: a run folder; an exported `.safetensors` file with its card beside it; `timm:NAME` or
+        spec: a run folder; an exported `.safetensors` file with its card beside it;
+            `embedded:moco-v2-shapes` and other encoders of the package; `timm:NAME` or
             `torchvision:NAME` with the library's weights (`timm:NAME@random` is untrained);
             `timm:NAME@FILE` or `torchvision:NAME@FILE` with weights that others have published, or
             such a FILE alone (`.pth`, `.pt`, `.tar`, `.ckpt`, `.bin`) if it names its architecture
@@ -103,6 +105,9 @@ def models_by_name(models: Any) -> dict[str, Any]:
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
+    embedded = embedded_path(text)
+    if embedded is not None:
+        return replace(_exported(embedded, stated), name=text)
     refuse_program(path)
     prefix, colon, name = text.partition(":")
     known = origins()
@@ -127,7 +132,7 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     raise UsageError(
         f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, "
         f"{', '.join(origin.form for origin in known.values())}, published weights as "
-        "timm:NAME@FILE, or package.module:function"
+        "timm:NAME@FILE, embedded:NAME, or package.module:function"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from unshortcut.data.copies import with_filtered_copy
 from unshortcut.data.named import NAMES, needs_download
 from unshortcut.data.naming import data_name
-from unshortcut.data.open import DataSpec, open_data, prefixed
+from unshortcut.data.open import DataSpec, open_data, unprefixed
 from unshortcut.data.shards import is_shard_pattern
 from unshortcut.data.source import ImageSource
 from unshortcut.data.stated_sizes import stated_size
@@ -61,7 +61,9 @@ def expected_data(
     if num_images is not None or given is None:
         return ExpectedData(name, count(num_images or 0), classes, "given"), made
     # A path that the user gave and that does not exist is an error, as in a run.
-    downloads = not isinstance(given, ImageSource) and DataSpec.parse(given).where in NAMES
+    downloads = (
+        not isinstance(given, ImageSource) and unprefixed(DataSpec.parse(given).where) in NAMES
+    )
     absent = not isinstance(given, ImageSource) and not _is_here(given)
     if not absent or not (downloads or data is None):
         return _opened(recipe, name, given)
@@ -92,7 +94,7 @@ def _opened(
 def _is_here(spec: str | Path) -> bool:
     """Whether data can be opened without a download; a path that does not exist cannot."""
     parsed = DataSpec.parse(spec)
-    if parsed.where in NAMES:
-        return not needs_download(parsed.where, parsed.split)
-    _, where = prefixed(parsed.where)
+    where = unprefixed(parsed.where)
+    if where in NAMES:
+        return not needs_download(where, parsed.split)
     return is_shard_pattern(where) or Path(where).expanduser().exists()

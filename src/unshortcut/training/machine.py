@@ -1,7 +1,10 @@
 """The processes of a run: how many there are, on how many machines, and which of them writes."""
 
 import os
+import platform
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 from lightning.pytorch.strategies import DDPStrategy, Strategy
@@ -56,6 +59,25 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def hardware(machine: Machine) -> dict[str, Any]:
+    """What the bits of a result depend on: processor, its instructions, threads and devices."""
+    found = {"processor": _processor(), "instructions": torch.backends.cpu.get_cpu_capability()}
+    if torch.cuda.is_available():
+        found["accelerator"] = torch.cuda.get_device_name()
+    return {**found, "threads": torch.get_num_threads(), "devices": machine.world_size}
+
+
+def _processor() -> str:
+    """The name of the processor, as the system states it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass  # not on Linux
+    return platform.processor() or platform.machine()
 
 
 def find_machine(devices: int) -> Machine:

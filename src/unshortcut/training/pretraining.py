@@ -23,13 +23,13 @@ from unshortcut.randomness import torch_seed
 from unshortcut.recipes.load import AnyRecipe, load_recipe, to_mapping, to_yaml
 from unshortcut.recipes.phases import of_phase
 from unshortcut.recipes.schema import Recipe
-from unshortcut.result import commit, public_name, versions, write_result
+from unshortcut.result import commit, public_name, public_text, versions, write_result
 from unshortcut.training.acceleration import check_hardware
 from unshortcut.training.fit import fit, preprocessing
 from unshortcut.training.folder import RunFolder
 from unshortcut.training.initial_weights import load_initial, load_into, take_up_classifier
 from unshortcut.training.label_correction import prepare_correction
-from unshortcut.training.machine import Machine, find_machine
+from unshortcut.training.machine import Machine, find_machine, hardware
 from unshortcut.training.phases import PhaseRun, finish_run, phase_runs
 from unshortcut.training.records import (
     about_data,
@@ -192,7 +192,9 @@ class _Session:
         metrics = final_metrics(folder, knn, method)
         method.export(folder.path, _about(recipe))
         if recipe.method.has_encoder:
-            card = card_of(method, recipe, data.source.classes)
+            card = card_of(method, recipe, data.source.classes).model_copy(
+                update={"command": public_text(self.command), "hardware": hardware(self.machine)}
+            )
             save_encoder(method.encoder, card, folder.weights, method.linear_classifier)
         write_result(
             folder.result,

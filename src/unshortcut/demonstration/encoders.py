@@ -1,13 +1,9 @@
-"""The demo on the embedded data: draw images, pretrain encoders, probe and audit them.
+"""The encoders of the demo: those of the package, beside the same encoder before training.
 
-Each row of the table is a recipe, and the first row is the encoder before training. The settings of
-the recipes were chosen on the split `val`.
+They are probed on the splits of `shapes`, and audited side by side.
 """
 
-import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 from PIL import Image as PillowImage
@@ -21,18 +17,22 @@ from unshortcut.models.load import LoadedModel, from_module, load_model
 from unshortcut.probes.base import Score
 from unshortcut.probes.run import probe
 from unshortcut.recipes.load import load_recipe
-from unshortcut.result import RESULT_FILE, write_result
 from unshortcut.training.fit import preprocessing
-from unshortcut.training.folder import RunFolder
-from unshortcut.training.pretraining import build_method, pretrain
+from unshortcut.training.pretraining import build_method
 from unshortcut.views.sheet import sheet
 
-RECIPES = {
-    "MoCo-v2": "moco-v2-shapes",
-    "MoCo-v2, patches": "moco-v2-patch-shapes",
-    "LooC, rotation": "looc-rotation-shapes",
+EMBEDDED = {
+    "MoCo-v2": "embedded:moco-v2-shapes",
+    "MoCo-v2, patches": "embedded:moco-v2-patch-shapes",
+    "LooC, rotation": "embedded:looc-rotation-shapes",
 }
-"""Recipe by label of the row. All recipes have the same encoder."""
+"""Encoder of the package by label of the row."""
+RECIPES = {
+    "MoCo-v2": "moco-v2-40ep-shapes",
+    "MoCo-v2, patches": "moco-v2-patch-40ep-shapes",
+    "LooC, rotation": "looc-rotation-40ep-shapes",
+}
+"""Recipe of each of them. All recipes have the same encoder."""
 SPLITS = ("test", "conflict", "sketch", "silhouette", "texture")
 ROTATION = "rotation"
 """The column that is not a split: which multiple of 90 degrees an image was rotated by."""
@@ -46,67 +46,18 @@ AUDITED = (
 )  # fmt: skip
 """Measurements on the page of the demo, which take seconds each."""
 AUDIT_IMAGES = 120
-PAGE = "report.html"
 UNTRAINED = "untrained"
-
-
-@dataclass(frozen=True)
-class Demo:
-    """The result of the demo: accuracy by (row, kind of probe, column)."""
-
-    folder: Path
-    scores: dict[tuple[str, str, str], Score]
-    seconds: float
-
-
-def demo(out: str | Path = "demo", *, seed: int = 0, console: Console | None = None) -> Demo:
-    """Pretrain on `shapes`, probe on its splits, audit the encoders, and print a table.
-
-    Writes to `out`: `shapes.png` (the data), `accuracy.png` (the table as bars), `report.html` (an
-    audit of all rows with some of its measurements), `result.json`, and one run folder per recipe.
-    An interrupted demo is continued.
-    """
-    started = time.monotonic()
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    console = console or Console(stderr=True)
-    console.print(
-        "The embedded data are objects with a shape and a texture. In [b]test[/] the two agree; in "
-        "[b]conflict[/] they do not, and the label is the shape; [b]sketch[/] and "
-        "[b]silhouette[/] have no texture, and [b]texture[/] has no shape. [b]rotation[/] predicts "
-        "which multiple of 90 degrees an image of test was rotated by."
-    )
-    data_sheet().save(folder / "shapes.png")
-    models = {UNTRAINED: untrained(seed)}
-    for label, recipe in RECIPES.items():
-        models[label] = _pretrained(recipe, folder / recipe, seed, console)
-    scores = {
-        (label, *key): score
-        for label, model in models.items()
-        for key, score in _scores(model, console).items()
-    }
-    Console().print(_table(scores, list(models)))
-    _chart(scores, list(models), folder / "accuracy.png")
-    verdicts = _write_audit(models, folder / PAGE, seed, console)
-    seconds = time.monotonic() - started
-    metrics: dict[str, Any] = {label: {kind: {} for kind in KINDS} for label in models}
-    for (label, kind, column), score in scores.items():
-        metrics[label][kind][column] = score.mean
-    metrics |= {"verdicts": verdicts, "seconds": seconds}
-    write_result(folder / RESULT_FILE, "demo", metrics=metrics, seed=seed, data="shapes")
-    console.print(
-        f"{seconds:.0f} seconds. Pictures: {folder / 'shapes.png'}, {folder / 'accuracy.png'}, "
-        + ", ".join(str(RunFolder(folder / recipe).views) for recipe in RECIPES.values())
-        + f". Audit: {folder / PAGE}",
-        highlight=False,
-    )
-    return Demo(folder, scores, seconds)
 
 
 def untrained(seed: int) -> LoadedModel:
     """The encoder of the recipes before training."""
     recipe = load_recipe(next(iter(RECIPES.values())), [f"seed={seed}"])
     return from_module(UNTRAINED, build_method(recipe).encoder, preprocessing(recipe))
+
+
+def embedded() -> dict[str, LoadedModel]:
+    """The encoders of the package by label."""
+    return {label: load_model(spec) for label, spec in EMBEDDED.items()}
 
 
 def data_sheet() -> PillowImage.Image:
@@ -122,18 +73,8 @@ def data_sheet() -> PillowImage.Image:
     return sheet(rows, titles, shown)
 
 
-def _pretrained(recipe: str, folder: Path, seed: int, console: Console) -> LoadedModel:
-    """The encoder of the run in a folder, which is trained or continued if needed."""
-    run = RunFolder(folder)
-    if run.result.exists() and load_recipe(run.recipe).seed == seed:
-        console.print(f"{folder} is trained already", highlight=False)
-    else:
-        pretrain(recipe, "shapes", folder, sets=[f"seed={seed}"], resume=True, console=console)
-    return load_model(folder)
-
-
-def _write_audit(
-    models: dict[str, LoadedModel], page: Path, seed: int, console: Console
+def write_audit(
+    models: dict[str, LoadedModel], page: Path, seed: int, console: Console, command: str
 ) -> dict[str, str]:
     """Write the audit of the models as a page; returns the verdict on each model."""
     report = audit(
@@ -147,13 +88,15 @@ def _write_audit(
         seed=seed,
         out=page,
         console=console,
-        command=f"unshortcut demo --out {page.parent.name}",
+        command=command,
     )
-    Console().print(report)
-    return {name: report.findings.verdict(name).text for name in models}
+    verdicts = {name: report.findings.verdict(name).text for name in models}
+    for name, verdict in verdicts.items():
+        Console().print(f"[b]{name}[/] {verdict}", highlight=False)
+    return verdicts
 
 
-def _scores(model: LoadedModel, console: Console) -> dict[tuple[str, str], Score]:
+def scores_of(model: LoadedModel, console: Console) -> dict[tuple[str, str], Score]:
     """Accuracy by kind of probe and column."""
     train, tests = Shapes("train"), {s: Shapes(s, count=TEST_IMAGES) for s in SPLITS}
     found = {
@@ -165,7 +108,7 @@ def _scores(model: LoadedModel, console: Console) -> dict[tuple[str, str], Score
     return found | {("linear", ROTATION): rotation.scores[ROTATION]}
 
 
-def _table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Table:
+def table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Table:
     table = Table(
         Column("encoder", no_wrap=True), "probe", *COLUMNS,
         title="Accuracy in %, chance 12.5, of rotation 25",
@@ -178,7 +121,7 @@ def _table(scores: dict[tuple[str, str, str], Score], labels: list[str]) -> Tabl
     return table
 
 
-def _chart(scores: dict[tuple[str, str, str], Score], labels: list[str], path: Path) -> None:
+def chart(scores: dict[tuple[str, str, str], Score], labels: list[str], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(9.5, 3.6), layout="constrained")
     width = 0.8 / len(labels)
     for number, label in enumerate(labels):
