@@ -59,6 +59,9 @@ class EncodedSource(ImageSource):
         # A file name need not be valid text, but reports need text.
         return os.fsencode(self.names[index]).decode(errors="replace")
 
+    def encoded(self, index: int) -> bytes:
+        return self.read(index)
+
     def check_header(self, index: int) -> None:
         check_header(partial(self.read, index))
 

@@ -111,6 +111,10 @@ class ImageSource(ABC):
         """What is annotated in an image. Raises `BadImageError` if that cannot be read."""
         return Regions()
 
+    def encoded(self, index: int) -> bytes | None:
+        """The bytes of an image's file; None if it has no file. Raises `BadImageError`."""
+        return None
+
     def check_header(self, index: int) -> None:
         """Raise `BadImageError` if the header cannot be read; reads little of a good file."""
         return
@@ -146,6 +150,9 @@ class DerivedSource(ImageSource):
 
     def regions(self, index: int) -> Regions:
         return self.source.regions(self.original(index))
+
+    def encoded(self, index: int) -> bytes | None:
+        return self.source.encoded(self.original(index))
 
     def check_header(self, index: int) -> None:
         self.source.check_header(self.original(index))
@@ -223,6 +230,10 @@ class Joined(ImageSource):
         if self.box_classes is None:
             regions = regions.without_boxes()
         return regions if self.mask_classes is not None else replace(regions, mask=None)
+
+    def encoded(self, index: int) -> bytes | None:
+        source, index = self.locate(index)
+        return source.encoded(index)
 
     def check_header(self, index: int) -> None:
         source, index = self.locate(index)
