@@ -20,7 +20,8 @@ def aligned_correlation(one: ImageArray, other: ImageArray) -> float:
 
     The second image is shifted, scaled, rotated and sheared onto the first one (ECC, Evangelidis
     and Psarakis 2008), as far as that is a small change, and only the common area counts.
-    Brightness and contrast make no difference; two images of a single color are equal if their colors are.
+    Brightness and contrast make no difference; two images of a single color are equal if their
+    colors are.
     """
     plain = _correlation(one.reshape(-1), other.reshape(-1))
     if plain < _HOPELESS or plain > _EQUAL:

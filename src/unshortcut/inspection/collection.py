@@ -40,19 +40,15 @@ class Collection:
         return np.concatenate([one.mirrored for one in self.splits.values()])
 
     @cached_property
-    def labels(self) -> NDArray[np.int64]:
-        """(N,): -1 for images without a label."""
-        found = [
-            np.full(len(one), -1, np.int64) if one.labels is None else one.labels
-            for one in self.splits.values()
-        ]
-        return np.concatenate(found)
+    def classes(self) -> tuple[str, ...]:
+        """The classes of all splits."""
+        named = (one.source.classes or () for one in self.splits.values())
+        return tuple(dict.fromkeys(name for names in named for name in names))
 
     @cached_property
-    def classes(self) -> tuple[str, ...]:
-        """The classes of the first split that has any."""
-        named = (one.source.classes for one in self.splits.values())
-        return next((names for names in named if names), ())
+    def labels(self) -> NDArray[np.int64]:
+        """(N,): indices into `classes`, -1 for images without a label."""
+        return np.concatenate([self._labels(one) for one in self.splits.values()])
 
     def split(self, number: int) -> str:
         return self.names[int(self.split_numbers[number])]
@@ -90,6 +86,13 @@ class Collection:
 
     def source(self, split: str) -> ImageSource:
         return self.splits[split].source
+
+    def _labels(self, inspected: Inspected) -> NDArray[np.int64]:
+        labels, classes = inspected.labels, inspected.source.classes
+        if labels is None or classes is None:
+            return np.full(len(inspected), -1, np.int64)
+        new = np.array([self.classes.index(name) for name in classes], dtype=np.int64)
+        return np.where(labels < 0, -1, new[labels])
 
     def _locate(self, number: int) -> tuple[Inspected, int]:
         which = int(self.split_numbers[number])
