@@ -1,4 +1,4 @@
-"""Files say how they were made: qualities, subsampling, EXIF data and formats are read as written."""
+"""How files were made is read as it was written: qualities, subsampling, EXIF data, formats."""
 
 import io
 from typing import Any

@@ -67,7 +67,7 @@ def test_changed_labels_are_found() -> None:
 
 
 def test_copies_share_a_fold_and_cannot_confirm_each_other() -> None:
-    """A wrong label and its exact copy: with one of the two in the training folds it seems right."""
+    """A wrong label and its exact copy: if the probe is fitted on one, the other seems right."""
     random = np.random.default_rng(1)
     truth = np.arange(60) % 2
     features = random.normal(size=(60, 400)).astype(np.float32)

@@ -44,7 +44,9 @@ def test_pairs_are_those_of_a_plain_loop() -> None:
     hashes = random.integers(0, 2**63, 80, dtype=np.uint64)
     hashes[40:60] = hashes[:20] ^ np.uint64(0b1011)
     expected = [
-        (i, j, (int(hashes[i]) ^ int(hashes[j])).bit_count()) for i in range(80) for j in range(i + 1, 80)
+        (i, j, (int(hashes[i]) ^ int(hashes[j])).bit_count())
+        for i in range(80)
+        for j in range(i + 1, 80)
     ]
     counts = distance_counts(hashes, hashes)
     assert counts.tolist() == np.bincount([one[2] for one in expected], minlength=65).tolist()
@@ -64,6 +66,16 @@ def test_alignment_undoes_a_crop_but_makes_no_other_image_equal() -> None:
     gray = np.full((64, 64, 3), 100, np.uint8)
     assert aligned_correlation(gray, gray + np.uint8(1)) == 1
     assert aligned_correlation(gray, gray + np.uint8(90)) == aligned_correlation(gray, whole) == 0
+
+
+def test_a_common_tint_makes_no_copies() -> None:
+    """Mean colors do not count, but the colors of what is shown do."""
+    tint = np.array([0, 20, 160])
+    one, other = (np.asarray(cv2.resize(pattern(k), (64, 64))) // 4 + tint for k in (3, 4))
+    assert aligned_correlation(one.astype(np.uint8), other.astype(np.uint8)) < 0.6
+    square = np.zeros((64, 64, 3), np.uint8)
+    square[16:48, 16:48, 0] = 200
+    assert aligned_correlation(square, np.ascontiguousarray(square[:, :, ::-1])) < 0.1
 
 
 def test_the_threshold_lies_above_what_mirrored_images_reach() -> None:

@@ -1,4 +1,4 @@
-"""Does the model use it? One that sees only compression does, one that sees coarse shapes does not."""
+"""Does the model use it? One that sees compression does, one that sees coarse shapes does not."""
 
 from pathlib import Path
 
@@ -25,9 +25,7 @@ def noisy_by_class(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("quality")
-    return write_images(
-        root, noisy_by_class, splits=("train", "val"), count=80, classes=2, size=48
-    )
+    return write_images(root, noisy_by_class, splits=("train", "val"), count=80, classes=2, size=48)
 
 
 def test_a_model_that_sees_detail_uses_the_quality(folder: Path) -> None:

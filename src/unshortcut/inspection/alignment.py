@@ -11,6 +11,8 @@ SIDE = 64
 _HOPELESS, _EQUAL = 0.5, 0.995
 """Correlations below and above which alignment cannot change the decision."""
 _CRITERIA = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 30, 1e-4)
+_BLUR = 1.0
+"""In pixels of the images that are compared."""
 _FLAT = 1.0
 """Standard deviation below which an image is a single color."""
 
@@ -23,7 +25,8 @@ def aligned_correlation(one: ImageArray, other: ImageArray) -> float:
     Brightness and contrast make no difference; two images of a single color are equal if their
     colors are.
     """
-    plain = _correlation(one.reshape(-1), other.reshape(-1))
+    one, other = (_smooth(image) for image in (one, other))
+    plain = _correlation(one.reshape(-1, 3), other.reshape(-1, 3))
     if plain < _HOPELESS or plain > _EQUAL:
         return plain
     grays = [cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in (one, other)]
@@ -39,13 +42,24 @@ def aligned_correlation(one: ImageArray, other: ImageArray) -> float:
     inside = cv2.warpAffine(np.ones((SIDE, SIDE), np.uint8), found, (SIDE, SIDE), flags=flags) > 0
     if inside.mean() < 0.5:
         return plain
-    return max(plain, _correlation(one[inside].reshape(-1), moved[inside].reshape(-1)))
+    return max(plain, _correlation(one[inside], moved[inside]))
+
+
+def _smooth(image: ImageArray) -> ImageArray:
+    """Without the finest detail, which a smaller copy has lost."""
+    return np.asarray(cv2.GaussianBlur(image, (0, 0), _BLUR), dtype=np.uint8)
 
 
 def _correlation(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+    """Correlation of pixels (n, 3) around the mean color of each image.
+
+    Without the mean color, which a tint would otherwise give to all images of a class.
+    """
     first, second = one.astype(np.float64), other.astype(np.float64)
-    means = first.mean(), second.mean()
-    deviations = first.std(), second.std()
+    means = first.mean(axis=0), second.mean(axis=0)
+    first, second = first - means[0], second - means[1]
+    deviations = np.sqrt((first**2).mean()), np.sqrt((second**2).mean())
     if min(deviations) < _FLAT:
-        return float(max(deviations) < _FLAT and abs(means[0] - means[1]) < 2 * _FLAT)
-    return float(((first - means[0]) * (second - means[1])).mean() / np.prod(deviations))
+        same = np.abs(means[0] - means[1]).max() < 2 * _FLAT
+        return float(max(deviations) < _FLAT and same)
+    return float((first * second).mean() / np.prod(deviations))

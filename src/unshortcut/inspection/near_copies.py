@@ -4,6 +4,7 @@ Candidates are pairs with near perceptual hashes or, with a model, near features
 by their aligned pixels. Both thresholds come from the data set itself (`copy_calibration.py`).
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,10 +20,11 @@ from unshortcut.inspection.hash_pairs import Pairs, distance_counts, near_pairs
 from unshortcut.inspection.threads import in_threads
 from unshortcut.progress import OnProgress
 
-MAX_PAIRS = 5000
-"""Maximum number of candidates whose pixels are compared; in large sets, a third of the images."""
+MAX_PAIRS = 2500
+"""Maximum number of candidates whose pixels are compared; in large sets, a quarter of the images.
+It decides how far apart the hashes of candidates may be."""
 _HASH_LIMIT = 16
-"""The threshold on hashes is never higher."""
+"""Bits in which the hashes of candidates differ at most, in small sets."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,18 @@ def find_copies(
     """
     hashes, mirrored = collection.hashes, collection.mirrored
     distances, own = own_copies(collection, seed, workers)
-    most = min(_HASH_LIMIT, int(np.quantile(distances, 0.99))) if len(distances) else 0
     counts = distance_counts(hashes, hashes, workers=workers, on_progress=on_progress).cumsum()
     counts = np.maximum(counts, distance_counts(hashes, mirrored, workers=workers).cumsum())
-    limit = max(MAX_PAIRS, len(collection) // 3)
-    while most > 0 and counts[most] > limit:
-        most -= 1
+    limit = max(MAX_PAIRS, len(collection) // 4)
+    # At least exact copies are compared, of which a set may have any number.
+    most = int(np.flatnonzero(counts[: _HASH_LIMIT + 1] <= limit).max(initial=0))
     pairs, bits = near_pairs(hashes, hashes, most, workers=workers)
+    if len(pairs) > limit:
+        warnings.warn(
+            f"{len(pairs)} pairs of images have equal hashes, of which {limit} were compared; the "
+            "list of copies is not complete",
+            stacklevel=2,
+        )
     pairs = pairs[np.argsort(bits, kind="stable")[:limit]]
     if more is not None and len(more):
         pairs = np.unique(np.concatenate([pairs, np.sort(more, axis=1)]), axis=0)

@@ -60,11 +60,11 @@ def run_inspection(
     collection = Collection(inspected)
     first = collection.names[0]
     properties = _properties(collection, first, seed, workers, console)
-    if request is None:
-        copies = _copies(collection, None, seed, workers, console)
-        found = None
-    else:
-        with log.warnings():
+    found = None
+    with log.warnings():
+        if request is None:
+            copies = _copies(collection, None, seed, workers, console)
+        else:
             copies, found = _with_model(collection, properties, first, request, use_images, console)
     return Inspection(
         data_name(data),

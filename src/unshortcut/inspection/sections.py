@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unshortcut.inspection.association import PERMUTATIONS, Association, Associations
+from unshortcut.inspection.copy_calibration import FALSE_SHARE
 from unshortcut.inspection.definitions import DEFINITIONS
 from unshortcut.inspection.findings import Inspection
 from unshortcut.inspection.model_sections import error_exhibits, leak_exhibits, use_exhibits
@@ -206,6 +207,13 @@ def _copy_exhibits(found: Inspection) -> Iterator[Exhibit]:
     )
     if not len(copies.pairs):
         return
+    if settings.mirrored > FALSE_SHARE * len(copies.pairs):
+        yield Note(
+            f"{settings.mirrored:,} pairs pass with one image mirrored, compared with "
+            f"{len(copies.pairs):,} as they are. Either the data contain mirrored copies, or the "
+            "images are so much alike that some of the pairs are no copies: look at them.",
+            warning=True,
+        )
     between = collection.split_numbers[copies.pairs]
     # Leaks between splits come first, then pairs with different labels.
     differs = collection.labels[copies.pairs]
