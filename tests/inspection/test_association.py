@@ -34,16 +34,16 @@ def test_a_property_of_files_that_tells_the_class_is_an_alarm(
     save: Save, alarms: set[str], tmp_path: Path
 ) -> None:
     found = associations(write_images(tmp_path, save))
-    assert {one.property.name for one in found.alarms} == alarms
+    assert {one.about.name for one in found.alarms} == alarms
     assert found.alarms[0].strength > 0.4 and found.alarms[0].p_value == 0.001
 
 
 def test_a_tint_tells_the_class_and_is_listed_apart(tmp_path: Path) -> None:
     found = associations(write_images(tmp_path, planted.tinted))
     assert not found.alarms
-    telling = {one.property.name: one for one in found.of("content") if one.significant}
+    telling = {one.about.name: one for one in found.of("content") if one.significant}
     assert telling["green"].strongest == 0 and telling["green"].aucs[0] < 0.2
-    assert {one.property.name for one in found.constant} >= {"width", "jpeg_quality", "exif"}
+    assert {one.about.name for one in found.constant} >= {"width", "jpeg_quality", "exif"}
 
 
 def test_ten_clean_data_sets_raise_at_most_one_alarm(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_ten_clean_data_sets_raise_at_most_one_alarm(tmp_path: Path) -> None:
     for seed in range(10):
         folder = write_images(tmp_path / str(seed), planted.clean, seed=seed, size=24, count=90)
         found = associations(folder)
-        varying = {one.property.name for one in found.of("file")}
+        varying = {one.about.name for one in found.of("file")}
         assert {"width", "height", "aspect", "jpeg_quality"} <= varying
         alarms += len(found.alarms)
     assert alarms <= 1
@@ -66,7 +66,7 @@ def test_formats_and_exif_data_are_alarms(tmp_path: Path) -> None:
         path.unlink()
     (tmp_path / "b" / "class0").rename(tmp_path / "a" / "class0" / "png")
     found = associations(tmp_path / "a")
-    alarms = {one.property.name: one for one in found.alarms}
+    alarms = {one.about.name: one for one in found.alarms}
     assert {"format", "jpeg_quality", "subsampling"} <= set(alarms)
     assert alarms["format"].accuracy == 1 and alarms["format"].typical == ("PNG", "JPEG")
     assert alarms["jpeg_quality"].typical == ("no JPEG", "90")

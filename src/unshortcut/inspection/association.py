@@ -30,7 +30,7 @@ _WANTED_PER_CLASS = 20
 class Association:
     """What one property tells of the class."""
 
-    property: Property
+    about: Property
     accuracy: float
     """Balanced accuracy of a shallow tree on this property alone, cross-validated."""
     chance: float
@@ -54,7 +54,7 @@ class Association:
     @property
     def alarm(self) -> bool:
         """Whether the class is told by what the content of an image cannot explain."""
-        return self.significant and self.property.kind == "file"
+        return self.significant and self.about.kind == "file"
 
     @property
     def strongest(self) -> int:
@@ -78,7 +78,7 @@ class Associations:
     """Number of classes in the trees; the others have too few images or are too many."""
 
     def of(self, kind: Kind) -> tuple[Association, ...]:
-        return tuple(one for one in self.found if one.property.kind == kind)
+        return tuple(one for one in self.found if one.about.kind == kind)
 
     @property
     def alarms(self) -> tuple[Association, ...]:
@@ -124,7 +124,7 @@ def associate(
     best = scores[1:].max(axis=1)
     found = [
         Association(
-            column.property,
+            column.about,
             float(score),
             chance,
             (1 + int((best >= score).sum())) / (1 + permutations),
@@ -146,7 +146,7 @@ def class_aucs(column: Column, labels: NDArray[np.int64], classes: int) -> NDArr
     count = np.bincount(labels[labels >= 0], minlength=classes).astype(np.float64)
     others = len(labels) - count
     with np.errstate(invalid="ignore", divide="ignore"):
-        if not column.property.categories:
+        if not column.about.categories:
             ranks = stats.rankdata(column.values)
             sums = np.array([ranks[labels == k].sum() for k in range(classes)])
             aucs: NDArray[np.float64] = (sums - count * (count + 1) / 2) / (count * others)
@@ -179,7 +179,7 @@ def _typical(column: Column, members: NDArray[np.bool_]) -> str:
         return "–"
     values = column.values[members]
     special = np.isin(values, list(column.names))
-    if column.property.categories or special.mean() > 0.5:
+    if column.about.categories or special.mean() > 0.5:
         found, counts = np.unique(values, return_counts=True)
         share = counts.max() / len(values)
         name = column.text(float(found[counts.argmax()]))

@@ -71,7 +71,7 @@ class Inspection:
         use = self.model.use if self.model is not None else ()
         change = EQUALIZERS.get(name)
         every = () if isinstance(use, str) or change is None else use
-        return next((one for one in every if EQUALIZERS[one.property.name] == change), None)
+        return next((one for one in every if EQUALIZERS[one.about.name] == change), None)
 
     def metrics(self) -> dict[str, float]:
         """Figures by their names in `METRICS`, as far as they are known."""

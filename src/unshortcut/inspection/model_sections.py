@@ -22,7 +22,7 @@ def use_exhibits(found: Inspection) -> Iterator[Exhibit]:
     if not use:
         yield Note("No property that shows in the pixels tells the class, so none can be used.")
         return
-    labels = [one.property.label for one in use]
+    labels = [one.about.label for one in use]
     series = {
         "Same value for all": Bars.of([one.changed for one in use]),
         "Value of its own class": Bars.of([one.control for one in use]),
@@ -44,7 +44,7 @@ def use_exhibits(found: Inspection) -> Iterator[Exhibit]:
     )
     rows: list[tuple[Cell, ...]] = [
         (
-            one.property.label,
+            one.about.label,
             one.changed.value,
             one.control.value,
             *_cells(one.difference),
@@ -55,7 +55,7 @@ def use_exhibits(found: Inspection) -> Iterator[Exhibit]:
     ]
     caption = f"On {use[0].num_images:,} test images, classified by {found.model.classifier}."
     yield Table("Decisions of the model", columns, rows, caption)
-    columns = (
+    accuracies = (
         Column("Property"),
         *Column.estimate("As they are", percent=True),
         *Column.estimate("Same value", percent=True),
@@ -63,14 +63,14 @@ def use_exhibits(found: Inspection) -> Iterator[Exhibit]:
     )
     rows = [
         (
-            one.property.label,
+            one.about.label,
             *_cells(one.accuracy),
             *_cells(one.accuracy_equal),
             *_cells(one.accuracy_control),
         )
         for one in use
     ]
-    yield Table("Accuracy of the model", columns, rows, folded=True)
+    yield Table("Accuracy of the model", accuracies, rows, folded=True)
 
 
 def leak_exhibits(found: Inspection) -> Iterator[Exhibit]:

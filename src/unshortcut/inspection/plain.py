@@ -42,12 +42,10 @@ def _properties(found: Inspection) -> dict[str, Any]:
         "split": found.training,
         "num_images": properties.num_images,
         "null": properties.null,
-        "constant": {
-            one.property.name: one.text(float(one.values[0])) for one in properties.constant
-        },
+        "constant": {one.about.name: one.text(float(one.values[0])) for one in properties.constant},
         "found": {
-            one.property.name: {
-                "kind": one.property.kind,
+            one.about.name: {
+                "kind": one.about.kind,
                 "accuracy": one.accuracy,
                 "chance": one.chance,
                 "strength": one.strength,
@@ -70,8 +68,8 @@ def _model(found: Inspection, model: ModelFindings) -> dict[str, Any]:
         "use": model.use
         if isinstance(model.use, str)
         else {
-            one.property.name: {
-                **{key: value for key, value in asdict(one).items() if key != "property"},
+            one.about.name: {
+                **{key: value for key, value in asdict(one).items() if key != "about"},
                 "used": one.used,
             }
             for one in model.use

@@ -64,7 +64,7 @@ NO_FILE = ("width", "height", "aspect")
 class Column:
     """The values of a property for N images."""
 
-    property: Property
+    about: Property
     values: NDArray[np.float64]  # (N,)
     names: Mapping[float, str] = field(default_factory=dict)
     """What values are called that are not numbers."""
@@ -76,13 +76,13 @@ class Column:
 
     def take(self, rows: NDArray[np.int64]) -> "Column":
         """The values of some images."""
-        return Column(self.property, self.values[rows], self.names)
+        return Column(self.about, self.values[rows], self.names)
 
     def text(self, value: float) -> str:
         """A value as a reader sees it."""
         if value in self.names:
             return self.names[value]
-        return f"{value:z,.{self.property.digits}f}".replace("-", "−")
+        return f"{value:z,.{self.about.digits}f}".replace("-", "−")
 
 
 def size_columns(sizes: NDArray[np.int64]) -> dict[str, Column]:

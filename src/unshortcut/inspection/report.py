@@ -75,10 +75,10 @@ class InspectionReport:
         for title in ("accuracy", "chance", "p", "decisions changed", "in the control"):
             table.add_column(title, justify="right")
         for one in properties.found:
-            use = self.findings.use_of(one.property.name)
+            use = self.findings.use_of(one.about.name)
             style = "bold red" if one.alarm else "" if one.significant else "dim"
             table.add_row(
-                Text(printable(one.property.label), style=style),
+                Text(printable(one.about.label), style=style),
                 percent(one.accuracy, 1),
                 percent(one.chance, 1),
                 f"{one.p_value:.3f}",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unshortcut.auditing.requirements import Requirement
-from unshortcut.errors import unknown
+from unshortcut.errors import UsageError, unknown
 from unshortcut.inspection.findings import METRICS, Inspection
 
 
@@ -23,6 +23,11 @@ def parse_requirements(texts: Sequence[str]) -> list[Requirement]:
     for one in requirements:
         if one.metric not in METRICS:
             raise unknown("figure of an inspection", one.metric, METRICS)
+        if one.relative:
+            raise UsageError(
+                f"'{one.text}' refers to a previous audit, which an inspection does not have; "
+                f"write a number, such as {one.metric}<=0"
+            )
     return requirements
 
 

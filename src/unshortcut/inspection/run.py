@@ -1,15 +1,12 @@
 """Run an inspection: read every image once, then test properties, search for copies, and more."""
 
 import shlex
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from unshortcut.auditing.audit_log import AuditLog
 from unshortcut.auditing.request import AuditRequest
 from unshortcut.data.naming import Data, data_name
 from unshortcut.data.open import DataSpec, open_data, splits
@@ -22,6 +19,7 @@ from unshortcut.inspection.near_copies import NearCopies, find_copies
 from unshortcut.inspection.reading import inspect_source
 from unshortcut.inspection.use import PropertyUse, TrainingValues, measure_use
 from unshortcut.inspection.with_model import (
+    AccuracyWithout,
     Examined,
     accuracy_without,
     label_errors,
@@ -31,7 +29,7 @@ from unshortcut.inspection.with_model import (
 )
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.progress import bar
-from unshortcut.result import public_name, public_text, unique_names
+from unshortcut.result import public_name, unique_names
 
 SPLITS = ("train", "val", "test")
 """Splits that are inspected, as far as the data have them."""
@@ -50,7 +48,7 @@ def run_inspection(
         request: the model and how it is loaded, as for an audit; None for no model.
         use_images: number of images on which decisions of the model are compared.
     """
-    log = _Log(console)
+    log = AuditLog(console)
     opened = open_splits(data, against)
     inspected = {}
     with log.warnings():
@@ -132,17 +130,19 @@ def _with_model(
     near = feature_pairs(model, collection, features, seed=seed)
     copies = _copies(collection, near, seed, workers, console)
     errors = label_errors(collection, features, copies.groups, seed=seed)
-    suspects = None if isinstance(errors, str) else errors.numbers
+    without: AccuracyWithout | str = "label errors could not be searched for"
+    refitted = None
+    if not isinstance(errors, str):
+        without = accuracy_without(examined, collection, errors.numbers)
+        refitted = refit_without(examined, collection, features, errors.numbers, seed=seed)
     findings = ModelFindings(
         examined.subject.name,
         examined.description,
         _use(examined, collection, properties, split, use_images, seed, console),
         accuracy_without(examined, collection, leaked_images(examined, copies)),
         errors,
-        errors if suspects is None else accuracy_without(examined, collection, suspects),
-        None
-        if suspects is None
-        else refit_without(examined, collection, features, suspects, seed=seed),
+        without,
+        refitted,
     )
     return copies, findings
 
@@ -163,7 +163,7 @@ def _use(
             found = measure_use(
                 examined.subject,
                 training,
-                [one.property.name for one in telling],
+                [one.about.name for one in telling],
                 most=MAX_USED,
                 max_images=use_images,
                 seed=seed,
@@ -190,23 +190,3 @@ def _command(data: Data, against: Data | None, request: AuditRequest | None, see
     if seed:
         words += ["--seed", str(seed)]
     return shlex.join(words)
-
-
-@dataclass
-class _Log:
-    """Prints warnings of this package and keeps each once; those of libraries are dropped."""
-
-    console: Console
-    collected: list[str] = field(default_factory=list)
-
-    @contextmanager
-    def warnings(self) -> Iterator[None]:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for one in caught:
-            text = public_text(str(one.message))
-            ours = Path(one.filename).is_relative_to(Path(__file__).parents[1])
-            if ours and issubclass(one.category, UserWarning) and text not in self.collected:
-                self.collected.append(text)
-                self.console.print(f"[yellow]warning[/]: {text}", highlight=False)

@@ -84,9 +84,9 @@ def _property_exhibits(found: Inspection, kind: Kind) -> Iterator[Exhibit]:
         yield Note(f"Not tested: {properties}.")
         return
     tested = properties.of(kind)
-    same = [one for one in properties.constant if one.property.kind == kind]
+    same = [one for one in properties.constant if one.about.kind == kind]
     if same:
-        each = [f"{one.property.label.lower()} ({one.text(float(one.values[0]))})" for one in same]
+        each = [f"{one.about.label.lower()} ({one.text(float(one.values[0]))})" for one in same]
         yield Note(f"The same in all images: {', '.join(each)}.")
     if not tested:
         return
@@ -102,7 +102,7 @@ def _property_exhibits(found: Inspection, kind: Kind) -> Iterator[Exhibit]:
 
 
 def _strength_plot(properties: Associations, tested: Sequence[Association]) -> Plot:
-    labels = [one.property.label for one in tested]
+    labels = [one.about.label for one in tested]
     heights = Bars([one.strength for one in tested])
     levels = {"significant": _level(properties)}
     return Plot(
@@ -132,7 +132,7 @@ def _property_table(properties: Associations, tested: Sequence[Association]) -> 
     )
     rows: list[tuple[Cell, ...]] = [
         (
-            one.property.label,
+            one.about.label,
             one.accuracy,
             one.chance,
             one.strength,
@@ -150,7 +150,7 @@ def _property_table(properties: Associations, tested: Sequence[Association]) -> 
 def _class_table(properties: Associations, telling: Sequence[Association]) -> Table:
     columns = [Column("Class")]
     for one in telling:
-        columns += [Column(one.property.label), Column("AUC", digits=3)]
+        columns += [Column(one.about.label), Column("AUC", digits=3)]
     rows: list[list[Cell]] = []
     for number, name in enumerate(properties.classes):
         row: list[Cell] = [name]
@@ -168,7 +168,7 @@ def _end_pictures(found: Inspection, telling: Sequence[Association]) -> Pictures
     numbers = collection.numbers(found.training)
     inspected = collection.splits[found.training]
     for one in telling:
-        column = inspected.columns[one.property.name]
+        column = inspected.columns[one.about.name]
         tie = generator("inspection", "ends", found.seed).permutation(len(numbers))
         order = np.lexsort((tie, column.values))
         for title, chosen in (("lowest", order[:_ENDS]), ("highest", order[::-1][:_ENDS])):
@@ -181,7 +181,7 @@ def _end_pictures(found: Inspection, telling: Sequence[Association]) -> Pictures
                 )
                 for row in chosen.tolist()
             ]
-            rows.append((f"{one.property.label}, {title}", tuple(shown)))
+            rows.append((f"{one.about.label}, {title}", tuple(shown)))
     return Pictures("Images at both ends", tuple(rows))
 
 

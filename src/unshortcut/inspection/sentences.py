@@ -39,7 +39,7 @@ def _on_properties(found: Inspection) -> Iterator[Sentence]:
             f"right in {_accuracy(one)}.{_used(found, one)}"
         )
         weight: Weight = "grave" if one.strength >= _STRONG else "notable"
-        yield Sentence(weight, one.property.label, text)
+        yield Sentence(weight, one.about.label, text)
     if not properties.alarms:
         what = "Files" if found.collection.splits[found.training].has_files else "Sizes of images"
         yield Sentence("light", what, "tell nothing about the class.")
@@ -51,7 +51,7 @@ def _on_properties(found: Inspection) -> Iterator[Sentence]:
             f"images show.{_used(found, content[0])}"
         )
         weight = "notable" if content[0].strength >= _NOTABLE else "light"
-        yield Sentence(weight, content[0].property.label, text)
+        yield Sentence(weight, content[0].about.label, text)
 
 
 def _accuracy(one: Association) -> str:
@@ -59,7 +59,7 @@ def _accuracy(one: Association) -> str:
 
 
 def _used(found: Inspection, one: Association) -> str:
-    use = found.use_of(one.property.name)
+    use = found.use_of(one.about.name)
     if use is None:
         return ""
     return (

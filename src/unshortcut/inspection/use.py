@@ -35,7 +35,7 @@ MARGIN = 0.01
 class PropertyUse:
     """How decisions of a model change when a property is made equal."""
 
-    property: Property
+    about: Property
     change: str
     """What was done to the images."""
     changed: Estimate
@@ -104,7 +104,7 @@ def measure_use(
         column = training.columns[name]
         shown = f"{target:.3g}" if target < 1000 else f"{target:.0f}"
         found.append(
-            _use(column.property, equalizer.says.format(shown), images, plain, equal, control)
+            _use(column.about, equalizer.says.format(shown), images, plain, equal, control)
         )
     return found
 

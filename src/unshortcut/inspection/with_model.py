@@ -67,7 +67,7 @@ def load_examined(request: AuditRequest, collection: Collection, console: Consol
     source = None if train is None else collection.source(train)
     labeled = None if source is None or source.labels is None else source
     images = AuditImages(test, collection.source(test), labeled, train or "")
-    settings = Settings(request.full, request.max_images, request.seed)
+    settings = Settings(seed=request.seed)
     inputs = OptionalInputs(None, {}, None, None, {}, {})
     factory = SubjectFactory(
         images, inputs, request.classifier, None, settings, request.workers, console
@@ -155,8 +155,8 @@ def refit_without(
     train = np.intersect1d(examined.fitted, features.numbers)
     test = np.intersect1d(examined.tested, features.numbers)
     train, test = (one[collection.labels[one] >= 0] for one in (train, test))
-    if len(train) > FIT_IMAGES:
-        train = train[stratified(collection.labels[train], FIT_IMAGES, seed)]
+    if len(train) > FIT_IMAGES.standard:
+        train = train[stratified(collection.labels[train], FIT_IMAGES.standard, seed)]
     kept = np.setdiff1d(train, suspects)
     if not len(test) or len(kept) == len(train):
         return None
