@@ -98,18 +98,18 @@ def test_the_auc_of_categories_is_that_of_the_most_telling_one() -> None:
 
 
 def test_the_null_is_the_maximum_over_all_properties() -> None:
-    """Twenty properties of noise: the best of them is significant in about 1 % of the sets."""
+    """A dozen properties of noise: the best of them is significant in about 1 % of the sets."""
     significant = 0
     labels = np.arange(60) % 2
-    for seed in range(40):
+    for seed in range(20):
         random = np.random.default_rng(seed)
         columns = {
-            str(number): Column(PROPERTIES["red"], random.normal(size=60)) for number in range(20)
+            str(number): Column(PROPERTIES["red"], random.normal(size=60)) for number in range(12)
         }
         found = associate(columns, labels, ("a", "b"), seed=seed, permutations=199)
         assert isinstance(found, Associations)
         significant += any(one.significant for one in found.found)
-    assert significant <= 3
+    assert significant <= 2
 
 
 def test_too_few_images_are_a_reason() -> None:

@@ -21,6 +21,7 @@ from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.inspection import InspectionReport
 from unshortcut.inspection.reading import inspect_source
+from unshortcut.inspection.requirements import check_requirements, parse_requirements
 
 
 def quality_and_color(
@@ -116,7 +117,14 @@ def test_a_requirement_that_is_not_met_is_an_exit_status(
     assert "label_errors is not known: it needs --model" in text
     assert out.exists() and json.loads(figures.read_text())["metrics"]["metrics"]["alarms"] == 1
     assert str(folder) not in out.read_text(), "no private folder is shown"
-    assert call(*words, "--require", "alarms<=1") == 0
+
+
+def test_requirements_are_checked_against_the_figures(report: InspectionReport) -> None:
+    texts = ["alarms<=1", "leaked_images<1", "label_errors<=1"]
+    checked = check_requirements(parse_requirements(texts), report.findings)
+    assert [one.met for one in checked] == [True, False, True]
+    with pytest.raises(UsageError, match="refers to a previous audit"):
+        parse_requirements(["alarms<=previous"])
 
 
 @pytest.mark.parametrize(

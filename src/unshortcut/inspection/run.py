@@ -90,8 +90,7 @@ def open_splits(data: Data, against: Data | None) -> dict[str, ImageSource]:
         else:
             found = {spec.split or public_name(spec.where): open_data(data)}
     if against is not None:
-        first, second = unique_names([*found, data_name(against)])[-2:]
-        found[second if second != first else f"{second} (2)"] = open_data(against)
+        found[unique_names([*found, data_name(against)])[-1]] = open_data(against)
     return found
 
 
