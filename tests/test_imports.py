@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "unshortcut"
 ORDER = (
     "imaging", "data", "translation", "augmentations", "views", "inference", "models", "losses",
     "negatives", "methods", "recipes", "probes", "training", "transfer", "spaces", "measuring",
-    "measurements", "auditing", "build", "report", "auditor", "embedder", "fixing",
+    "measurements", "auditing", "build", "report", "auditor", "embedder", "inspection", "fixing",
     "reproduction", "demonstration", "listings", "cli",
 )  # fmt: skip
 """Modules that are not listed are at the bottom: they import no package."""

@@ -9,6 +9,7 @@ from .embedder import embed as embed
 from .embedder import embedding_map as embedding_map
 from .fixing.carriers import find_carriers as find_carriers
 from .fixing.run import fix as fix
+from .inspection.inspector import inspect_data as inspect_data
 from .listings import list_augmentations as list_augmentations
 from .listings import list_claims as list_claims
 from .listings import list_losses as list_losses

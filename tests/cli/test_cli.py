@@ -23,8 +23,8 @@ from unshortcut.recipes.catalog import GROUPS
 
 COMMANDS = (
     "advise", "audit", "carriers", "compare", "demo", "embed", "export", "filter", "finetune",
-    "fix", "neighbors", "pretrain", "probe", "propose", "protocols", "recipes", "reproduce", "show",
-    "similarity", "spaces", "subset", "texturize",
+    "fix", "inspect", "neighbors", "pretrain", "probe", "propose", "protocols", "recipes",
+    "reproduce", "show", "similarity", "spaces", "subset", "texturize",
 )  # fmt: skip
 
 

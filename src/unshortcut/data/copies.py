@@ -164,6 +164,9 @@ class CopiedSource(DerivedSource):
     def image(self, index: int) -> Image:
         return self.copy.image(self.source.identity(index))
 
+    def encoded(self, index: int) -> bytes:
+        return self.copy.read(self.source.identity(index))
+
     def regions(self, index: int) -> Regions:
         regions = super().regions(index)
         if regions.boxes is not None or regions.mask is not None:

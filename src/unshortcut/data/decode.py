@@ -90,6 +90,12 @@ def pillow_to_rgb(image: PIL.Image.Image) -> ImageArray:
         return _to_rgb(PIL.ImageOps.exif_transpose(image))
 
 
+def pillow_header(data: bytes) -> PIL.Image.Image:
+    """The image of a file as Pillow opens it: its header is read, its pixels are not decoded."""
+    with _refusing():
+        return PIL.Image.open(io.BytesIO(data), formats=_formats())
+
+
 def _decode_pillow(data: bytes) -> ImageArray:
     with _refusing():
         return _to_rgb(PIL.Image.open(io.BytesIO(data), formats=_formats()))

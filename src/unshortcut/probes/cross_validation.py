@@ -6,6 +6,8 @@ folds, so it does not depend on held-out images. Nested cross-validation, which 
 for each classifier, takes many times as long and was no better on so few images.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -53,6 +55,35 @@ def held_out_hits(
         folds: (R, N), from `stratified_folds`. Use the same folds for all representations of the
             same images, so that their differences are paired.
     """
+    hits: Tensor | None = None
+    for truth, held, logits in _held_out(features, labels, folds):
+        found = ((logits.argmax(2) == truth) & held).sum(0).double()
+        hits = found if hits is None else hits + found
+    assert hits is not None
+    shares: NDArray[np.float64] = (hits / len(folds)).cpu().numpy()
+    return shares
+
+
+def held_out_probabilities(
+    features: FeatureMatrix, labels: Labels, folds: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Probabilities (N, K) of the classes of each image while held out; the mean over repeats.
+
+    Arguments as in `held_out_hits`.
+    """
+    total: Tensor | None = None
+    for _, held, logits in _held_out(features, labels, folds):
+        found = (logits.double().softmax(2) * held[:, :, None]).sum(0)
+        total = found if total is None else total + found
+    assert total is not None
+    means: NDArray[np.float64] = (total / len(folds)).cpu().numpy()
+    return means
+
+
+def _held_out(
+    features: FeatureMatrix, labels: Labels, folds: NDArray[np.int64]
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Labels (N,), held-out images (H, N) and logits (H, N, K) of some classifiers at a time."""
     rows, truth = checked((features, labels), "labeled")
     if folds.ndim != 2 or folds.shape[1] != len(truth):
         raise UsageError(f"folds must be (R, {len(truth)}), not {folds.shape}")
@@ -60,14 +91,10 @@ def held_out_hits(
     basis = Basis.of(rows)
     coordinates = basis.coordinates(rows)
     held = torch.from_numpy(folds[:, None] == np.arange(folds.max() + 1)[:, None]).flatten(0, 1)
-    hits = torch.zeros(len(truth), dtype=torch.float64, device=truth.device)
     group = max(1, MAX_WEIGHTS // (classes * len(basis.energy)))
     for part in held.to(truth.device).split(group):
         weights = _fit(coordinates, truth, basis.energy, ~part, classes)
-        predictions = (coordinates @ weights.mT).argmax(2)
-        hits += ((predictions == truth) & part).sum(0)
-    shares: NDArray[np.float64] = (hits / len(folds)).cpu().numpy()
-    return shares
+        yield truth, part, coordinates @ weights.mT
 
 
 def _fit(coordinates: Tensor, labels: Tensor, energy: Tensor, seen: Tensor, classes: int) -> Tensor:

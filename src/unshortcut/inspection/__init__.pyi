@@ -1,0 +1,10 @@
+from .association import Association as Association
+from .association import Associations as Associations
+from .association import associate as associate
+from .findings import Inspection as Inspection
+from .inspector import inspect_data as inspect_data
+from .label_errors import confident_joint as confident_joint
+from .label_errors import find_label_errors as find_label_errors
+from .near_copies import NearCopies as NearCopies
+from .near_copies import find_copies as find_copies
+from .report import InspectionReport as InspectionReport
