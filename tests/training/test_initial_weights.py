@@ -60,7 +60,7 @@ def test_weights_that_cannot_be_downloaded_are_one_sentence_with_a_way_out(
     def offline(*_: object, **__: object) -> torch.nn.Module:
         raise OSError("no connection\nand a long traceback")
 
-    monkeypatch.setattr("unshortcut.models.load.timm.create_model", offline)
+    monkeypatch.setattr("unshortcut.models.origins.timm_library.timm.create_model", offline)
     monkeypatch.setattr("unshortcut.models.encoder.timm.create_model", timm.create_model)
     message = r"could not be loaded \(no connection\).* --init MODEL; none: --set init=null$"
     with pytest.raises(RunError, match=message) as caught:

@@ -1,0 +1,164 @@
+"""How much of what a planted tag costs `unshortcut fix` wins back.
+
+    python -m benchmarks.fixing --out FOLDER [--only shapes|pets] [--json FILE]
+
+trains a small classifier on images of which 95 % of one class carry a tag in a corner, lets
+`carriers` find the images that carry it, and fixes the head with that list. The figures are
+accuracies on test images without the tag, of all classes and of the tagged one: of the old head, of
+the fixed one, and of a linear probe on the same features that was fitted on images without the tag.
+`closed` is the share of the gap between the first and the last that the fixed head closes. A run
+that exists is continued, or read if it is finished.
+"""
+
+import argparse
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.common import real_data, report
+from unshortcut.data.open import open_data
+from unshortcut.data.source import ImageSource
+from unshortcut.fixing.carriers import find_carriers
+from unshortcut.fixing.first_head import Frozen, load_frozen, probe_head
+from unshortcut.fixing.run import fix
+from unshortcut.inference.features import compute_features
+from unshortcut.measuring.linear_head import Head
+from unshortcut.training.pretraining import pretrain
+
+
+@dataclass(frozen=True)
+class Case:
+    """Data with a planted tag, and the training of a classifier that may go by it."""
+
+    tagged: str
+    """The class that carries it."""
+    train: str
+    refit: str
+    test: str
+    recipe: str
+    sets: tuple[str, ...]
+
+
+CASES = {
+    "shapes": Case(
+        "house",
+        "shapes@paired",
+        "shapes@paired-test",
+        "shapes@unseen",
+        "supervised-shapes",
+        ("schedule.epochs=4", "schedule.warmup_epochs=1", "training.knn_epochs=0"),
+    ),
+    "pets": Case(
+        "cat",
+        "{pets}@train",
+        "{pets}@val",
+        "{pets}@test",
+        "supervised-shapes",
+        (
+            "schedule.epochs=12",
+            "schedule.warmup_epochs=1",
+            "training.knn_epochs=0",
+            "encoder.options={layers: [1, 1, 1, 1], channels: [32, 64, 128, 256], "
+            "stem_type: deep, stem_width: 8}",
+        ),
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fixing")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the runs")
+    parser.add_argument("--only", choices=list(CASES))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    figures: dict[str, float] = {"seed": 0}
+    for name, case in CASES.items():
+        if arguments.only in (None, name):
+            figures |= {
+                f"{name}_{key}": value for key, value in measure(name, case, arguments.out).items()
+            }
+    report("fixing", figures, ["torch", "timm", "scikit-learn"], arguments.json)
+
+
+def measure(name: str, case: Case, out: Path) -> dict[str, float]:
+    """Train, list and fix one case; accuracies in percent."""
+    pets = str(species(out / "species")) if "{pets}" in case.train else ""
+    train, refit, test = (spec.format(pets=pets) for spec in (case.train, case.refit, case.test))
+    tag, run = f"tag=0.95,of={case.tagged}:", out / name
+    console = Console(stderr=True)
+    pretrain(case.recipe, f"{tag}{train}", run, sets=list(case.sets), resume=True, console=console)
+    tagged = open_data(f"{tag}{refit}")
+    found = find_carriers(str(run), tagged, train=f"{tag}{train}", console=console)
+    listed = out / f"{name}-carriers.csv"
+    found.write(listed)
+    carries = {tagged.identity(row) for row in tagged.carriers.nonzero()[0].tolist()}  # type: ignore[attr-defined]
+    images = {one.image for one in found.carriers}
+    fixed = fix(
+        str(run),
+        tagged,
+        out / f"{name}-fixed",
+        groups=listed,
+        test=f"{tag}{test}",
+        only=("confidence",),
+        console=console,
+    )
+    frozen, plain = load_frozen(str(run)), open_data(test)
+    assert plain.classes is not None
+    own = frozen.own_head(plain.classes)
+    assert own is not None
+    clean = compute_features(frozen.features, open_data(refit))
+    probe = probe_head(clean, len(plain.classes), seed=0)
+    figures = {
+        "carriers_found": 100 * len(images & carries) / len(carries),
+        "carriers_wrong": 100 * len(images - carries) / max(len(images), 1),
+    }
+    heads = {"old": own, "fixed": fixed.outcome.head, "probe": probe}
+    for key, head in heads.items():
+        figures |= accuracies(frozen, head, plain, case.tagged, key)
+    for scope in ("all", "tagged_class"):
+        gap = figures[f"probe_{scope}"] - figures[f"old_{scope}"]
+        gain = figures[f"fixed_{scope}"] - figures[f"old_{scope}"]
+        figures[f"closed_{scope}"] = 100 * gain / gap if gap > 0 else float("nan")
+    return figures
+
+
+def accuracies(
+    frozen: Frozen, head: Head, source: ImageSource, tagged: str, key: str
+) -> dict[str, float]:
+    """Accuracy of a head on images without the tag, of all classes and of one."""
+    features = compute_features(frozen.features, source)
+    labels = features.required_labels()
+    right = head.predict(features.values) == labels
+    assert source.classes is not None
+    own = labels == source.classes.index(tagged)
+    return {
+        f"{key}_all": 100 * float(right.mean()),
+        f"{key}_tagged_class": 100 * float(right[own].mean()),
+    }
+
+
+def species(folder: Path) -> Path:
+    """Cats and dogs of the Oxford-IIIT Pets: `train`, and the rest as `val` and `test` in turn."""
+    if (folder / "train").is_dir():
+        return folder
+    with tarfile.open(real_data("pets.tar")) as archive:
+        for number, member in enumerate(archive.getmembers()):
+            parts = Path(member.name).parts
+            if not member.isfile() or parts[0] not in ("train", "val"):
+                continue
+            # Breeds of cats have capital names in the Oxford-IIIT Pets.
+            kind = "cat" if parts[1][0].isupper() else "dog"
+            split = "train" if parts[0] == "train" else ("val", "test")[number % 2]
+            target = folder / split / kind / parts[-1]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            content = archive.extractfile(member)
+            assert content is not None
+            target.write_bytes(content.read())
+    return folder
+
+
+if __name__ == "__main__":
+    main()
