@@ -77,6 +77,23 @@ def reweighted_candidates(first: Head) -> list[Candidate]:
     ]
 
 
+def pasted_candidates(first: Head, num_classes: int, seed: int) -> list[Candidate]:
+    """Refit on images with and without the cue, pulled toward the first head or not at all.
+
+    Every image is there in both versions, so that nothing has to be left out to balance them, and
+    what the first head knows of the classes besides the cue can be kept.
+    """
+
+    def fit(samples: Samples, pull: float) -> Head:
+        return fit_reweighted(samples.features, samples.labels, first, gamma=0.0, pull=pull)
+
+    pulled = [
+        Candidate(f"refitting with the cue in all classes (pull {one:g})", partial(fit, pull=one))
+        for one in PULLS
+    ]
+    return [*pulled, *balanced_candidates(num_classes, seed)]
+
+
 def component_candidates(
     first: Head, components: Sequence[Component], classes: Sequence[str]
 ) -> list[Candidate]:

@@ -72,20 +72,23 @@ def choose(
 ) -> Outcome:
     """Fit every candidate on one half, choose by the worst cell of the other half, fit on all.
 
-    Of equally good ones the better mean counts, then the earlier candidate.
+    The worst cell has few images, so that several candidates are usually as good as the best within
+    one standard error; among them the one with the highest mean counts, then the earlier one.
     """
     fitting, held_out = samples.halves(seed)
     before = held_out.accuracies(first)
-    best: tuple[tuple[float, float], Candidate, CellAccuracies] | None = None
-    for number, candidate in enumerate(candidates):
-        after = held_out.accuracies(candidate.fit(fitting))
-        score = (after.worst(), after.mean())
-        if best is None or score > best[0]:
-            best = score, candidate, after
+    tried: list[CellAccuracies] = []
+    for candidate in candidates:
+        tried.append(held_out.accuracies(candidate.fit(fitting)))
         if on_progress:
-            on_progress(number + 1, len(candidates) + 1)
-    assert best is not None
-    _, chosen, after = best
+            on_progress(len(tried), len(candidates) + 1)
+    best = max(tried, key=CellAccuracies.worst)
+    enough = best.worst() - best.worst_error()
+    number = max(
+        (index for index, one in enumerate(tried) if one.worst() >= enough),
+        key=lambda index: tried[index].mean(),
+    )
+    chosen, after = candidates[number], tried[number]
     gain, balanced, change = _compare(before, after, held_out.images, seed)
     word: Word = "fixed"
     if gain.value <= 0 or max(gain.low, balanced.low) <= 0:

@@ -17,7 +17,7 @@ from unshortcut.measuring.linear_head import Doubles, Head, Indices, Scaling
 
 GAMMAS = (0.0, 4.0, 10.0, 20.0)
 """Emphases on errors to choose from; 0 only balances classes."""
-PULLS = (1.0, 0.1, 0.01, 0.001)
+PULLS = (1.0, 0.1, 0.01, 0.001, 0.0001)
 _ITERATIONS = 500
 
 

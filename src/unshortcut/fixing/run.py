@@ -21,6 +21,7 @@ from unshortcut.fixing.methods import (
     FixMethod,
     balanced_candidates,
     component_candidates,
+    pasted_candidates,
     reweighted_candidates,
 )
 from unshortcut.fixing.outcome import Candidate, Outcome, choose
@@ -261,6 +262,8 @@ def _candidates(
         return reweighted_candidates(first)
     if method == "components":
         return component_candidates(first, components, classes)
+    if method == "pasted":
+        return pasted_candidates(first, len(classes), seed)
     return balanced_candidates(len(classes), seed)
 
 

@@ -1,5 +1,6 @@
 """Features of the images that a head is refitted on, by class and group."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,6 +79,13 @@ class CellAccuracies:
     def worst(self, rows: Indices | slice = slice(None)) -> float:
         """Accuracy of the worst cell."""
         return float(np.nanmin(self.by_cell(rows)))
+
+    def worst_error(self) -> float:
+        """Standard error of the accuracy of the worst cell."""
+        accuracies = self.by_cell()
+        cell = int(np.nanargmin(accuracies))
+        share, count = float(accuracies[cell]), int((self.cells == cell).sum())
+        return math.sqrt(share * (1 - share) / count)
 
     @property
     def worst_name(self) -> str:
