@@ -1,6 +1,6 @@
 """The audit of a published model, and how long an audit takes.
 
-    python -m benchmarks.audit [--json FILE]
+    python -m benchmarks.audit [--only real|timing|quick] [--json FILE]
 
 audits EfficientNet-Lite0 (`examples/efficientnet_lite.py`) on the Imagenette images and conflict
 stimuli of the real test data, times all measurements of an untrained ResNet-18 on 1,000 drawn
@@ -8,6 +8,7 @@ images of 64 px, and times a quick audit of a ResNet-50 at 224 px on 200 images 
 forward passes. About twelve minutes on two cores.
 """
 
+import argparse
 import os
 import tempfile
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.common import json_target, real_data, report
+from benchmarks.common import real_data, report
 from unshortcut.auditor import audit
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import SHAPE_NAMES, Shapes
@@ -44,11 +45,20 @@ REPORTED = (
 
 
 def main() -> None:
-    target = json_target("audit")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.audit")
+    parser.add_argument("--only", choices=["real", "timing", "quick"], help="a part of it")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    figures: dict[str, float] = {"seed": 0}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["UNSHORTCUT_CACHE"] = folder  # nothing is cached yet
-        figures = {**real_model(), **timing(Path(folder)), **quick(Path(folder))}
-    report("audit", {**figures, "seed": 0}, ["torch", "timm", "grad-cam"], target)
+        if arguments.only in (None, "real"):
+            figures |= real_model()
+        if arguments.only in (None, "timing"):
+            figures |= timing(Path(folder))
+        if arguments.only in (None, "quick"):
+            figures |= quick(Path(folder))
+    report("audit", figures, ["torch", "timm", "grad-cam"], arguments.json)
 
 
 def real_model() -> dict[str, float]:
