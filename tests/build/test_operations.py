@@ -19,7 +19,8 @@ def image(height: int = 40, width: int = 48) -> np.ndarray:
 
 
 def test_all_of_them_are_found() -> None:
-    assert tuple(sorted(find_all(OPERATIONS.package, Operation))) == NAMES
+    # The filter of a trained generator needs weights; tests/translation has its tests.
+    assert sorted(find_all(OPERATIONS.package, Operation)) == sorted([*NAMES, "pix2pix"])
 
 
 @pytest.mark.parametrize("name", NAMES)
