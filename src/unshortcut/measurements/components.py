@@ -32,10 +32,14 @@ COMPONENTS = 3
 """Components of each class that are shown."""
 CLASSES = 12
 """Classes that are shown, at most: those with the most images."""
-TOP = 5
+TOP = 4
 """Images that are shown of each component, of its class and of the others."""
 FEWEST = 5
 """Images that a class needs."""
+ROWS = 12
+"""Components with pictures on a page, shared by all of its models; the table has all of them."""
+SIDE = 96
+"""Side of the pictures in pixels."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ class Components(OnPlainImages[ComponentsResult]):
         "of all components of a class have the sum 1. Intervals are 95 %, a bootstrap over classes."
     )
     order = 45
+    version = 2
     gives = ("component_share",)
     result = ComponentsResult
 
@@ -118,10 +123,13 @@ class Components(OnPlainImages[ComponentsResult]):
         self, results: Mapping[str, ComponentsResult], baseline: ComponentsResult | None
     ) -> list[Exhibit]:
         shown: list[Exhibit] = [_bars(results)]
+        most = max(3, ROWS // len(results))
         for model, result in results.items():
+            # Those that images of other classes have, too, are the likeliest shortcuts.
+            ranked = sorted(result.components, key=lambda one: (-one.lifted, -one.share))
             sheet = tuple(
                 (f"{one.name}, {percent(one.share)} of the logit's variance", one.own + one.others)
-                for one in result.components
+                for one in ranked[:most]
             )
             blank = ("",) * (TOP - 1)
             heads = ("its class", *blank, "other classes", *blank)
@@ -143,8 +151,8 @@ class Components(OnPlainImages[ComponentsResult]):
             for one in result.components
         ]
         shown.append(Table("All components", columns, rows, folded=True))
-        most = max(result.num_images for result in results.values())
-        shown.append(Note(f"Found among {most} images."))
+        images = max(result.num_images for result in results.values())
+        shown.append(Note(f"Found among {images} images."))
         return shown
 
 
@@ -191,9 +199,12 @@ def _components(
                 number + 1,
                 float(values[own].var() / total) if total > 0 else 0.0,
                 float((values[others] >= bound).mean()) if len(others) else 0.0,
-                tuple(picture(images.pixels(at), images.identity(at)) for at in top.tolist()),
                 tuple(
-                    picture(images.pixels(at), images.classes[labels[at]])
+                    picture(images.pixels(at), images.identity(at), side=SIDE)
+                    for at in top.tolist()
+                ),
+                tuple(
+                    picture(images.pixels(at), images.classes[labels[at]], side=SIDE)
                     for at in elsewhere.tolist()
                 ),
             )

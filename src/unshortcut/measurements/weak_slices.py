@@ -29,6 +29,10 @@ LEVEL = 0.05
 """Probability that any slice is reported although there is none, over all classes of a model."""
 SHOWN = 6
 """Images of a slice that are shown."""
+ROWS = 12
+"""Slices with pictures on a page, shared by all of its models; the table has all of them."""
+SIDE = 96
+"""Side of the pictures in pixels."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class WeakSlices(OnPlainImages[WeakSlicesResult]):
         "the reader to see. Intervals are Wilson's, 95 %."
     )
     order = 48
+    version = 2
     gives = ("weak_slices", "weakest_slice_gap")
     result = WeakSlicesResult
 
@@ -133,7 +138,7 @@ class WeakSlices(OnPlainImages[WeakSlicesResult]):
                     f"{percent(one.outside.value)}",
                     one.pictures,
                 )
-                for one in result.slices
+                for one in result.slices[: max(2, ROWS // len(results))]
             )
             caption = "The most typical images of each slice. What do they have in common?"
             shown.append(Pictures(f"Weak slices: {model}", rows, caption=caption))
@@ -173,7 +178,9 @@ def _shown(
         Estimate.counted(*one.outside),
         one.p,
         tuple(
-            picture(images.pixels(at), images.identity(at), "good" if right[at] else "bad")
+            picture(
+                images.pixels(at), images.identity(at), "good" if right[at] else "bad", side=SIDE
+            )
             for at in members
         ),
     )
