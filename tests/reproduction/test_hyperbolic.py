@@ -17,11 +17,8 @@ from unshortcut.models.load import load_model
 from unshortcut.recipes.load import load_recipe
 from unshortcut.reproduction.claim import get_claim
 from unshortcut.reproduction.evaluation import Evaluation
-from unshortcut.reproduction.measures.context import (
-    OutOfContextMeasure,
-    odd_scenes,
-    scenes_to_test,
-)
+from unshortcut.reproduction.measures.context import OutOfContextMeasure, odd_scenes
+from unshortcut.reproduction.measures.scenes import scenes_to_test
 from unshortcut.training.ball import with_ball
 
 CLAIM = get_claim("hyperbolic")

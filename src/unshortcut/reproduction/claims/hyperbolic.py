@@ -7,11 +7,8 @@ from unshortcut.errors import unknown
 from unshortcut.reproduction.claim import Axis, Claim, MeasureColumn, Scale, Variant, choices
 from unshortcut.reproduction.effects import Effect, difference
 from unshortcut.reproduction.measure import Measure
-from unshortcut.reproduction.measures.context import (
-    OutOfContextMeasure,
-    SceneLabelsMeasure,
-    SceneNormMeasure,
-)
+from unshortcut.reproduction.measures.context import OutOfContextMeasure, SceneNormMeasure
+from unshortcut.reproduction.measures.scenes import SceneMeasure
 from unshortcut.reproduction.registration import Registration
 
 if TYPE_CHECKING:
@@ -26,7 +23,7 @@ _RECIPES: Mapping[str, Mapping[str, str]] = {
     "moco-v2-openimages": {_OBJECTS: "moco-v2-objects-openimages", _HCL: "hcl-openimages"},
 }
 """By recipe of MoCo-v2 with random crops: the other arms on the same data."""
-_NORM, _SEVERAL, _MAP = "norm_correlation", "several_labels", "scene_labels"
+_NORM, _SEVERAL, _MAP = "norm_correlation", "several_labels", "scene_map"
 _ODD, _COSINE, _GAIN = "odd_objects", "odd_by_cosine", "odd_gain"
 
 
@@ -61,7 +58,7 @@ class Hyperbolic(Claim):
     )
     measures: ClassVar[tuple[Measure, ...]] = (
         SceneNormMeasure(),
-        SceneLabelsMeasure(),
+        SceneMeasure(),
         OutOfContextMeasure(),
     )
     notes = (

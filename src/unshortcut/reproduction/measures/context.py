@@ -1,10 +1,11 @@
-"""What an encoder knows of objects and their scenes, without training and with a probe."""
+"""What an encoder knows of objects and their scenes without any training."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unshortcut.reproduction.measure import Measure
+from unshortcut.reproduction.measures.scenes import drawn_like, scenes_to_test
 
 if TYPE_CHECKING:
     from unshortcut.data.source import ImageSource
@@ -21,8 +22,8 @@ class SceneNormMeasure(Measure):
 
     Metrics, in percent: `norm_correlation`, the rank correlation of the norm with the number of
     objects, and `several_labels`, the AUROC minus 50. The norm is that of a run's vector in the
-    Poincaré ball, and that of the features for a run of another method. For `shapes`, the test set
-    is `context-test`; for other data, their split `test` or `val`.
+    Poincaré ball, and that of the features for a run of another method. The test set is that of
+    `scenes_to_test`.
     """
 
     name: ClassVar[str] = "scene_norm"
@@ -96,61 +97,15 @@ class OutOfContextMeasure(Measure):
         }
 
 
-@dataclass(frozen=True)
-class SceneLabelsMeasure(Measure):
-    """Mean average precision of a multi-label probe on the training scenes.
-
-    Metric, in percent: `scene_labels`. Scenes of `shapes` are seen at their own size, at which
-    their objects are about as large as in training. Test sets are those of `SceneNormMeasure`.
-    """
-
-    name: ClassVar[str] = "scene_labels"
-    uses: ClassVar[tuple[str, ...]] = ("tests",)
-
-    def dependencies(self, evaluation: "Evaluation") -> dict[str, Any]:
-        from unshortcut.probes.multilabels import check_multilabels
-
-        train, test = evaluation.train, scenes_to_test(evaluation)
-        check_multilabels(train, {"test": test}, "multilabel")
-        return {"train": train.fingerprint(), "test": test.fingerprint()}
-
-    def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
-        from unshortcut.data.shapes import Shapes
-        from unshortcut.models.load import load_model
-        from unshortcut.probes.run import probe
-
-        model, train = load_model(run), evaluation.train
-        if isinstance(train, Shapes):
-            sized = model.preprocessing.model_copy(update={"size": train.size})
-            model = replace(model, preprocessing=sized)
-        tests = {"scene_labels": scenes_to_test(evaluation)}
-        return probe(model, train, "multilabel", tests=tests, console=evaluation.console).means()
-
-
-def scenes_to_test(evaluation: "Evaluation") -> "ImageSource":
-    """Scenes of the kind that was trained on."""
-    if "test" in evaluation.more_tests:
-        return evaluation.test
-    return _drawn(evaluation, "context-test") or evaluation.test
-
-
 def odd_scenes(evaluation: "Evaluation") -> "ImageSource | None":
     """Scenes with an object that is out of context; None if there are none."""
     from unshortcut.data.open import open_data
+    from unshortcut.data.shapes import Shapes
 
     if ODD in evaluation.more_tests:
         return open_data(evaluation.more_tests[ODD])
-    return _drawn(evaluation, "context-odd")
-
-
-def _drawn(evaluation: "Evaluation", split: str) -> "ImageSource | None":
-    """A split of `shapes` beside the training data, if these are drawn."""
-    from unshortcut.data.shapes import Shapes
-
     train = evaluation.train
-    if not isinstance(train, Shapes):
-        return None
-    return Shapes(split, size=train.size, seed=train.seed, palette=train.palette)
+    return drawn_like(train, "context-odd") if isinstance(train, Shapes) else None
 
 
 def _measured(

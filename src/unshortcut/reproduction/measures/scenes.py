@@ -1,6 +1,6 @@
 """What an encoder knows of scenes, and of single objects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -8,6 +8,7 @@ from unshortcut.reproduction.measure import Measure
 from unshortcut.reproduction.measures.tasks import Task, accuracies
 
 if TYPE_CHECKING:
+    from unshortcut.data.shapes import Shapes
     from unshortcut.data.source import ImageSource
     from unshortcut.reproduction.evaluation import Evaluation
 
@@ -19,8 +20,8 @@ OBJECTS = "objects"
 class SceneMeasure(Measure):
     """Mean average precision of a multi-label probe that is fitted on the training scenes.
 
-    Metric, in percent: `scene_map`, over the whole test set. For `shapes`, the test set is
-    `scene-test`; for other data, their split `test` or `val`.
+    Metric, in percent: `scene_map`, over the whole test set (`scenes_to_test`). Scenes of `shapes`
+    are seen at their own size, at which their objects are about as large as in training.
     """
 
     name: ClassVar[str] = "scenes"
@@ -34,11 +35,16 @@ class SceneMeasure(Measure):
         return {"train": train.fingerprint(), "test": test.fingerprint()}
 
     def compute(self, run: Path, evaluation: "Evaluation") -> dict[str, float]:
+        from unshortcut.data.shapes import Shapes
+        from unshortcut.models.load import load_model
         from unshortcut.probes.run import probe
 
+        model, train = load_model(run), evaluation.train
+        if isinstance(train, Shapes):
+            sized = model.preprocessing.model_copy(update={"size": train.size})
+            model = replace(model, preprocessing=sized)
         tests = {"scene_map": scenes_to_test(evaluation)}
-        found = probe(run, evaluation.train, "multilabel", tests=tests, console=evaluation.console)
-        return found.means()
+        return probe(model, train, "multilabel", tests=tests, console=evaluation.console).means()
 
 
 @dataclass(frozen=True)
@@ -71,13 +77,24 @@ class SingleObjectMeasure(Measure):
 
 
 def scenes_to_test(evaluation: "Evaluation") -> "ImageSource":
-    """The scenes that a probe on the training scenes is tested on."""
+    """Scenes like those that were trained on.
+
+    For `shapes`, they are `context-test` or `scene-test`; for other data, their split `test` or
+    `val`.
+    """
     from unshortcut.data.shapes import Shapes
 
     train = evaluation.train
-    if isinstance(train, Shapes) and "test" not in evaluation.more_tests:
-        return Shapes("scene-test", size=train.size, seed=train.seed, palette=train.palette)
-    return evaluation.test
+    if not isinstance(train, Shapes) or "test" in evaluation.more_tests:
+        return evaluation.test
+    return drawn_like(train, "context-test" if train.split == "context-train" else "scene-test")
+
+
+def drawn_like(source: "Shapes", split: str) -> "Shapes":
+    """Another split of `shapes`, drawn in the same way."""
+    from unshortcut.data.shapes import Shapes
+
+    return Shapes(split, size=source.size, seed=source.seed, palette=source.palette)
 
 
 def object_tasks(evaluation: "Evaluation") -> list[Task]:
