@@ -8,6 +8,7 @@ from torch import nn
 
 from unshortcut.fixing.balanced import balanced_rows, fit_balanced
 from unshortcut.fixing.reweighted import error_weights, fit_reweighted
+from unshortcut.fixing.steady import fit_steady
 from unshortcut.measuring.class_components import class_components, without_components
 from unshortcut.measuring.linear_head import Doubles, Head, Indices, Scaling
 
@@ -122,6 +123,42 @@ def test_a_strong_pull_keeps_the_first_head_and_errors_move_it() -> None:
     test, truth, _ = cue_and_core(2000, agree=0.0)
     assert (by_cue.predict(test) == truth).mean() < 0.05
     assert (moved.predict(test) == truth).mean() > 0.8
+
+
+def test_the_objective_with_a_cue_is_that_of_autograd() -> None:
+    """The same sum, image by image in torch, has no gradient at the solution."""
+    without, labels = blobs(90)
+    with_cue = without + RNG.normal(size=without.shape) + np.array([0, 4.0, 0, 1, 0])
+    first, pull, steady = Head(RNG.normal(size=(3, 5)), RNG.normal(size=3)), 0.02, 0.3
+    found = fit_steady(without, with_cue, labels, first, pull=pull, steady=steady)
+    scaling = Scaling.of(without)
+    rows, cued = (torch.from_numpy(scaling.scaled(one)) for one in (without, with_cue))
+    origin, solved = scaling.onto_scaled(first), scaling.onto_scaled(found)
+    weight = torch.from_numpy(solved.weight).requires_grad_()
+    bias = torch.from_numpy(solved.bias).requires_grad_()
+    loss = pull * ((weight - torch.from_numpy(origin.weight)) ** 2).sum()
+    loss = loss + pull * ((bias - torch.from_numpy(origin.bias)) ** 2).sum()
+    for row, other, label in zip(rows, cued, labels.tolist(), strict=True):
+        logits, moved = weight @ row + bias, weight @ other + bias
+        loss = loss - logits.log_softmax(0)[label] / 90
+        change = moved - logits
+        loss = loss + steady * ((change - change.mean()) ** 2).sum() / 90
+    loss.backward()
+    assert weight.grad is not None and bias.grad is not None
+    assert weight.grad.abs().max() < 1e-4 and bias.grad.abs().max() < 1e-4
+
+
+def test_a_steady_head_decides_the_same_with_the_cue_and_is_right_without_it() -> None:
+    core, labels, _ = cue_and_core(600, agree=0.5)
+    without = core * [1.0, 0.0]
+    with_cue = without + np.array([0.3, 2.0])
+    by_cue = Head(np.array([[-1.0, -3.0], [1.0, 3.0]]), np.zeros(2))
+    assert (by_cue.predict(with_cue) == 1).mean() > 0.99
+    head = fit_steady(without, with_cue, labels, by_cue, pull=0.003, steady=1.0)
+    assert (head.predict(without) == labels).mean() > 0.85
+    assert (head.predict(with_cue) == labels).mean() > 0.85
+    loose = fit_steady(without, with_cue, labels, by_cue, pull=0.003, steady=0.0)
+    assert (loose.predict(with_cue) == labels).mean() < 0.6
 
 
 def test_components_share_out_the_logit() -> None:

@@ -12,6 +12,8 @@ from unshortcut.fixing.balanced import STRENGTHS, fit_balanced
 from unshortcut.fixing.outcome import Candidate
 from unshortcut.fixing.reweighted import GAMMAS, PULLS, fit_reweighted
 from unshortcut.fixing.samples import Samples
+from unshortcut.fixing.steady import PULLS as STEADY_PULLS
+from unshortcut.fixing.steady import STEADINESS, fit_steady
 from unshortcut.measuring.class_components import class_components, without_components
 from unshortcut.measuring.linear_head import Head
 
@@ -77,21 +79,28 @@ def reweighted_candidates(first: Head) -> list[Candidate]:
     ]
 
 
-def pasted_candidates(first: Head, num_classes: int, seed: int) -> list[Candidate]:
-    """Refit on images with and without the cue, pulled toward the first head or not at all.
+def pasted_candidates(first: Head) -> list[Candidate]:
+    """Refit on images without the cue, with logits that it does not change."""
 
-    Every image is there in both versions, so that nothing has to be left out to balance them, and
-    what the first head knows of the classes besides the cue can be kept.
-    """
+    def fit(samples: Samples, pull: float, steady: float) -> Head:
+        without, with_cue = samples.versions()
+        return fit_steady(
+            without.features,
+            with_cue.features,
+            without.labels,
+            first,
+            pull=pull,
+            steady=steady,
+        )
 
-    def fit(samples: Samples, pull: float) -> Head:
-        return fit_reweighted(samples.features, samples.labels, first, gamma=0.0, pull=pull)
-
-    pulled = [
-        Candidate(f"refitting with the cue in all classes (pull {one:g})", partial(fit, pull=one))
-        for one in PULLS
+    return [
+        Candidate(
+            f"refitting a head that the cue leaves steady (weight {steady:g}, pull {pull:g})",
+            partial(fit, pull=pull, steady=steady),
+        )
+        for pull in STEADY_PULLS
+        for steady in STEADINESS
     ]
-    return [*pulled, *balanced_candidates(num_classes, seed)]
 
 
 def component_candidates(

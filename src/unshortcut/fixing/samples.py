@@ -48,6 +48,12 @@ class Samples:
         inside = chosen[self.images]
         return self.take(np.flatnonzero(inside)), self.take(np.flatnonzero(~inside))
 
+    def versions(self) -> tuple["Samples", "Samples"]:
+        """The first and the second version of the images that are there in both, in one order."""
+        order = np.argsort(self.images, kind="stable")
+        pairs = np.flatnonzero(np.diff(self.images[order]) == 0)
+        return self.take(order[pairs]), self.take(order[pairs + 1])
+
     def accuracies(self, head: Head) -> "CellAccuracies":
         """How often a head is right, in all and in each cell."""
         return CellAccuracies(head.predict(self.features) == self.labels, self.cells, self.names)
