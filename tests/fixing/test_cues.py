@@ -8,14 +8,7 @@ import pytest
 from tests.fixing.tagged import BOX, TAG, TAGGED_CLASS, Tagged, write_cues
 from unshortcut.errors import UsageError
 from unshortcut.fixing.cues import names_of, read_cues
-from unshortcut.fixing.pasting import (
-    EvenlyFilled,
-    EvenlyPasted,
-    WithoutCue,
-    fill,
-    paste,
-    places_of,
-)
+from unshortcut.fixing.pasting import WithCue, WithoutCue, fill, paste
 from unshortcut.fixing.samples import Samples, cells_of
 
 
@@ -78,39 +71,15 @@ def test_a_cue_is_pasted_at_the_same_place_of_a_larger_image() -> None:
 def test_all_images_get_the_cue_and_none_keeps_it(tmp_path: Path) -> None:
     source = Tagged("val", 40)
     boxes = read_cues(write_cues(tmp_path / "cues.csv", source)).boxes
-    places = places_of(source, boxes, seed=0)
     left, top = int(BOX[0]), int(BOX[1])
-    corner = slice(top, top + TAG), slice(left, left + TAG)
     carrier = int(np.flatnonzero(source.carries)[0])
-    tag = source.image(carrier).pixels()[corner]
-    filled, pasted = EvenlyFilled(source, places), EvenlyPasted(source, places)
+    tag = source.image(carrier).pixels()[top : top + TAG, left : left + TAG]
     for index in range(6):
-        assert np.array_equal(pasted.image(index).pixels()[corner], tag)
-        assert not np.array_equal(filled.image(index).pixels()[corner], tag)
+        pasted = WithCue(source, boxes, seed=0).image(index).pixels()
+        assert np.array_equal(pasted[top : top + TAG, left : left + TAG], tag)
     cleaned = WithoutCue(source, boxes).image(carrier).pixels()
-    assert not np.array_equal(cleaned[corner], tag)
-    sources = (source, filled, pasted, WithoutCue(source, boxes))
-    assert len({one.fingerprint() for one in sources}) == 4
-
-
-def test_images_that_never_had_the_cue_are_filled_at_its_place_as_well(tmp_path: Path) -> None:
-    source = Tagged("val", 40)
-    boxes = read_cues(write_cues(tmp_path / "cues.csv", source)).boxes
-    places = places_of(source, boxes, seed=0)
-    plain = int(np.flatnonzero(~source.carries)[0])
-    carrier = int(np.flatnonzero(source.carries)[0])
-    assert places[carrier].donor == carrier and source.carries[places[plain].donor]
-    before = source.image(plain).pixels()
-    without, with_cue = (
-        made(source, places).image(plain).pixels() for made in (EvenlyFilled, EvenlyPasted)
-    )
-    assert np.array_equal(without, fill(before, boxes[source.identity(carrier)]))
-    left, top, right, bottom = map(int, BOX)
-    outside = np.ones(before.shape[:2], dtype=bool)
-    outside[top:bottom, left:right] = False
-    assert np.array_equal(with_cue[outside], without[outside])
-    with pytest.raises(UsageError, match="no image to refit on carries the cue"):
-        places_of(source, {}, seed=0)
+    assert not np.array_equal(cleaned[top : top + TAG, left : left + TAG], tag)
+    assert WithoutCue(source, boxes).fingerprint() != WithCue(source, boxes, 0).fingerprint()
 
 
 def test_cells_are_classes_and_groups_that_occur() -> None:

@@ -85,6 +85,17 @@ def test_the_gradient_of_scenes_is_scaled_by_the_metric() -> None:
     torch.testing.assert_close(seen[0], expected)
 
 
+def test_batch_norm_in_the_head_leaves_the_norms_of_scenes_and_objects_free() -> None:
+    """After the last layer it would bring every batch to the same norm."""
+    method = hcl(head_batch_norm=True, batch_norm_groups=1)
+    small = random_views(("object",), 32, seed=1)["object"]
+    scenes = torch.cat([small[:16], 4 * small[16:]])
+    objects, mixed = method.vectors(small), method.vectors(scenes)
+    assert any(isinstance(part, torch.nn.BatchNorm1d) for part in method.head.modules())
+    assert not torch.isclose(objects.square().mean(), mixed.square().mean(), rtol=1e-2)
+    assert objects.square().mean() != pytest.approx(1, abs=1e-2)
+
+
 def test_each_loss_alone_asks_only_for_its_views() -> None:
     assert list(HCLSettings(hyperbolic_weight=0.0).view_transforms()) == ["query", "key"]
     assert list(HCLSettings(euclidean_weight=0.0).view_transforms()) == ["object", "scene"]

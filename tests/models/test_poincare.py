@@ -117,6 +117,19 @@ def test_single_precision_is_accurate_up_to_the_border() -> None:
     )
 
 
+@pytest.mark.parametrize("half", [False, True])
+def test_pairs_of_near_points_are_accurate_near_the_border(half: bool) -> None:
+    """There a difference in the last digits of the squares is far."""
+    c = 0.05
+    directions = torch.nn.functional.normalize(torch.randn(6, 128), dim=1)
+    x = exp0(12 * directions, c)
+    y = exp0(12 * (directions + 1e-3 * torch.randn(6, 128)), c)
+    exact = torch.stack([direct_distance(one.expand(6, -1).double(), y.double(), c) for one in x])
+    with torch.autocast("cpu", dtype=torch.float16, enabled=half):
+        found = pairwise_distance(x, y, c)
+    torch.testing.assert_close(found.double(), exact, rtol=1e-3, atol=1e-3)
+
+
 @settings(max_examples=60, deadline=None)
 @given(ROWS, ROWS, st.sampled_from([1e-3, 0.05, 1.0]))
 def test_every_finite_input_gives_finite_values_and_gradients(

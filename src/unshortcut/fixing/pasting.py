@@ -7,7 +7,6 @@ be drawn by hand.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -40,76 +39,30 @@ class WithoutCue(DerivedSource):
         return _digest(self.source, "without", sorted(self.boxes.items()))
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where an image has the cue, or gets it from another image."""
+class WithCue(DerivedSource):
+    """The images of a source, each with the cue of another image at its place in that image."""
 
-    donor: int
-    """Index of the image whose cue it is: the image itself, if it carries the cue."""
-    boxes: tuple[Box, ...]
-    """In pixels of the donor."""
-
-
-def places_of(
-    source: ImageSource, boxes: Mapping[str, Sequence[Box]], seed: int
-) -> tuple[Place, ...]:
-    """The place of each image: its own, or that of a random carrier.
-
-    Raises `UsageError` if no image carries the cue.
-    """
-    own = [tuple(boxes.get(name, ())) for name in names_of(source)]
-    carriers = [index for index, found in enumerate(own) if found]
-    if not carriers:
-        raise UsageError("no image to refit on carries the cue, so there is nothing to paste")
-    places = []
-    for index, found in enumerate(own):
-        number = int(generator(seed, "pasted cue", index).integers(len(carriers)))
-        donor = index if found else carriers[number]
-        places.append(Place(donor, own[donor]))
-    return tuple(places)
-
-
-class EvenlyFilled(DerivedSource):
-    """The images of a source without the cue, all of them filled at their places.
-
-    Images that never had the cue are filled too, so that the traces of filling tell no class.
-    """
-
-    def __init__(self, source: ImageSource, places: Sequence[Place]) -> None:
+    def __init__(self, source: ImageSource, boxes: Mapping[str, Sequence[Box]], seed: int) -> None:
         super().__init__(source)
-        self.places = tuple(places)
+        self.clean = WithoutCue(source, boxes)
+        self.seed = seed
+        self.donors = [
+            (index, box)
+            for index, name in enumerate(names_of(source))
+            for box in boxes.get(name, ())
+        ]
+        if not self.donors:
+            raise UsageError("no image to refit on carries the cue, so there is nothing to paste")
 
     def image(self, index: int) -> ArrayImage:
-        place, pixels = self.places[index], self.source.image(index).pixels()
-        if place.donor == index:
-            return ArrayImage(fill(pixels, place.boxes))
-        donor = self.source.image(place.donor).pixels()
-        return ArrayImage(fill(pixels, [scaled(box, donor, pixels) for box in place.boxes]))
+        number = int(generator(self.seed, "pasted cue", index).integers(len(self.donors)))
+        donor, box = self.donors[number]
+        return ArrayImage(
+            paste(self.clean.image(index).pixels(), self.source.image(donor).pixels(), box)
+        )
 
     def fingerprint(self) -> str:
-        return _digest(self.source, "evenly filled", self.places)
-
-
-class EvenlyPasted(DerivedSource):
-    """The images of a source with the cue, all of them at their places.
-
-    Each differs from its version in `EvenlyFilled` by the cue alone.
-    """
-
-    def __init__(self, source: ImageSource, places: Sequence[Place]) -> None:
-        super().__init__(source)
-        self.places = tuple(places)
-        self.filled = EvenlyFilled(source, places)
-
-    def image(self, index: int) -> ArrayImage:
-        place = self.places[index]
-        donor, pixels = self.source.image(place.donor).pixels(), self.filled.image(index).pixels()
-        for box in place.boxes:
-            pixels = paste(pixels, donor, box)
-        return ArrayImage(pixels)
-
-    def fingerprint(self) -> str:
-        return _digest(self.source, "evenly pasted", self.places)
+        return _digest(self.clean, "with", self.seed)
 
 
 def fill(pixels: ImageArray, boxes: Sequence[Box]) -> ImageArray:
@@ -130,18 +83,13 @@ def paste(host: ImageArray, donor: ImageArray, box: Box) -> ImageArray:
     """The host with a box of the donor at the same place relative to the size of the image."""
     left, top, right, bottom = _inside(box, donor)
     cut = donor[top:bottom, left:right]
-    left, top, right, bottom = _inside(scaled((left, top, right, bottom), donor, host), host)
-    resized = cv2.resize(cut, (right - left, bottom - top), interpolation=cv2.INTER_AREA)
-    result = host.copy()
-    result[top:bottom, left:right] = resized
-    return result
-
-
-def scaled(box: Box, donor: ImageArray, host: ImageArray) -> Box:
-    """A box of the donor at the same place relative to the size of the host."""
     height, width = host.shape[0] / donor.shape[0], host.shape[1] / donor.shape[1]
-    left, top, right, bottom = box
-    return left * width, top * height, right * width, bottom * height
+    there = _inside((left * width, top * height, right * width, bottom * height), host)
+    left, top, right, bottom = there
+    scaled = cv2.resize(cut, (right - left, bottom - top), interpolation=cv2.INTER_AREA)
+    result = host.copy()
+    result[top:bottom, left:right] = scaled
+    return result
 
 
 def _inside(box: Box, pixels: ImageArray, margin: int = 0) -> tuple[int, int, int, int]:

@@ -2,9 +2,10 @@
 
     Σ weight · cross-entropy + pull · |w - w_first|² + steady · mean |change of the logits|²
 
-The features have mean 0 and variance 1, so that a pull means the same for every one of them. The
-last term is there if it is known how something that should not matter changes the features; what
-adds the same to all logits changes no decision and does not count.
+The features have mean 0 and variance 1, so that a pull means the same for every one of them; the
+bias is free, because a class that a cue stood for needs another one without it. The last term is
+there if it is known how something that should not matter changes the features; what adds the same
+to all logits changes no decision and does not count.
 """
 
 import numpy as np
@@ -49,6 +50,7 @@ def fit_pulled(
         values = flat.reshape(origin.shape)
         logs = log_softmax(with_one @ values.T, axis=1)
         apart = values - origin
+        apart[:, -1] = 0  # the bias
         relative = values[:, :-1] - values[:, :-1].mean(axis=0)  # (C, D)
         shaken = relative @ spread
         loss = -(weights * logs[np.arange(len(labels)), labels]).sum()

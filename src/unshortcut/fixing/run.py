@@ -25,7 +25,7 @@ from unshortcut.fixing.methods import (
     reweighted_candidates,
 )
 from unshortcut.fixing.outcome import Candidate, Outcome, choose
-from unshortcut.fixing.pasting import EvenlyFilled, EvenlyPasted, places_of
+from unshortcut.fixing.pasting import WithCue, WithoutCue
 from unshortcut.fixing.samples import CellAccuracies, Samples, cells_of
 from unshortcut.inference.features import Features, compute_features
 from unshortcut.measuring.linear_head import Head, Indices
@@ -183,8 +183,7 @@ class _Fixing:
             return self._samples([source], self._groups(source) if self.cues else None)
         assert self.cues is not None
         boxes = self.cues.boxes
-        places = places_of(source, boxes, self.seed)
-        versions = [EvenlyFilled(source, places), EvenlyPasted(source, places)]
+        versions = [WithoutCue(source, boxes), WithCue(source, boxes, self.seed)]
         count = len(source)
         return self._samples(versions, (np.repeat([0, 1], count), ("without", "with the cue")))
 

@@ -9,6 +9,7 @@ similarity is the negative distance, and gradients are scaled by the metric of t
 """
 
 from dataclasses import replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -23,6 +24,7 @@ from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.batchnorm import KeyShuffle
 from unshortcut.models.encoder import Encoder
+from unshortcut.models.heads import MLPHead
 from unshortcut.models.poincare import distance, exp0, pairwise_distance, project, riemannian
 from unshortcut.models.queue import Queue
 from unshortcut.negatives.source import Sources, view_transforms_of
@@ -92,6 +94,16 @@ class HCL(MoCo):
         self.objects = Queue(settings.hyperbolic_queue, settings.dim, torch_seed(seed, "objects"))
         self.objects.rows.copy_(project(self.objects.rows, settings.curvature))
         self._pending: Tensor | None = None
+
+    def mlp(self, width: int) -> MLPHead:
+        """A head with batch norm in its hidden layer at most.
+
+        After the last layer it would give the scenes of a batch and their objects the same norm.
+        """
+        settings = self.settings
+        norm: Literal["hidden", False] = "hidden" if settings.head_batch_norm else False
+        dims = width, settings.hidden, settings.dim
+        return MLPHead(*dims, batch_norm=norm, last_bias=True)
 
     def loss(self, batch: Batch) -> StepOutput:
         settings = self.settings

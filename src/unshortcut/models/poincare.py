@@ -68,10 +68,14 @@ def pairwise_distance(x: Tensor, y: Tensor, c: float) -> Tensor:
     """Distances (N, K) of points (N, D) to points (K, D).
 
     ‖x − y‖² comes from one matrix product, so that no tensor (N, K, D) is needed: a queue has
-    65,536 points.
+    65,536 points. Near the border, where a small difference is far, ‖x‖² + ‖y‖² − 2⟨x, y⟩ has too
+    few digits in float32, so that it is computed in float64, also under autocast.
     """
-    xx, yy = x.square().sum(dim=1), y.square().sum(dim=1)
-    squared = (xx[:, None] + yy[None] - 2 * (x @ y.T)).clamp(min=0)
+    with torch.autocast(x.device.type, enabled=False):
+        wide = x.dtype if x.device.type == "mps" else torch.float64  # which Apple's GPUs lack
+        rows, columns = x.to(wide), y.to(wide)
+        xx, yy = rows.square().sum(dim=1), columns.square().sum(dim=1)
+        squared = (xx[:, None] + yy[None] - 2 * (rows @ columns.T)).clamp(min=0).to(x.dtype)
     return _from_squared(squared, _inner(x, c)[:, None], _inner(y, c)[None], c)
 
 
