@@ -85,15 +85,23 @@ def test_the_gradient_of_scenes_is_scaled_by_the_metric() -> None:
     torch.testing.assert_close(seen[0], expected)
 
 
-def test_batch_norm_in_the_head_leaves_the_norms_of_scenes_and_objects_free() -> None:
-    """After the last layer it would bring every batch to the same norm."""
-    method = hcl(head_batch_norm=True, batch_norm_groups=1)
-    small = random_views(("object",), 32, seed=1)["object"]
-    scenes = torch.cat([small[:16], 4 * small[16:]])
-    objects, mixed = method.vectors(small), method.vectors(scenes)
-    assert any(isinstance(part, torch.nn.BatchNorm1d) for part in method.head.modules())
-    assert not torch.isclose(objects.square().mean(), mixed.square().mean(), rtol=1e-2)
-    assert objects.square().mean().item() != pytest.approx(1, abs=1e-2)
+def test_batch_norm_leaves_scenes_longer_than_objects() -> None:
+    """Normalized alone, a batch of scenes would be as long as a batch of objects."""
+    method = hcl(head_batch_norm=True, batch_norm_groups=2)
+    views = random_views(VIEWS, 32, seed=1)
+    views["scene"] = 5 * views["scene"]
+    encoded = method.encode_together(Batch(views))
+    lengths = {name: one[0].norm(dim=1).mean().item() for name, one in encoded.items()}
+    assert lengths["scene"] > 1.8 * max(lengths["query"], lengths["key"])
+    alone = [method.vectors(views[name]).norm(dim=1).mean().item() for name in ("scene", "query")]
+    assert alone[0] < 1.3 * alone[1]
+
+
+def test_views_of_several_sizes_are_refused() -> None:
+    views = random_views(VIEWS, 4, seed=1)
+    views["scene"] = views["scene"][..., :-2, :-2]
+    with pytest.raises(UsageError, match="the views of 'hcl' must have one size"):
+        hcl().loss(Batch(views))
 
 
 def test_each_loss_alone_asks_only_for_its_views() -> None:

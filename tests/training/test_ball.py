@@ -18,7 +18,7 @@ from unshortcut.training.ball import with_ball
 from unshortcut.training.projection import load_method
 
 SIZED = [
-    f"views.overrides.{view}=[{{name: resize, size: [32, 32]}}]" for view in ("object", "scene")
+    f"views.overrides.{view}=[{{name: resize, size: [24, 24]}}]" for view in ("object", "scene")
 ]
 
 

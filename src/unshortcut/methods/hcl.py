@@ -6,16 +6,20 @@ hyperbolic loss compares a scene, the union of several boxes, with one of its ob
 mapped from the unnormalized output of the same head to the Poincaré ball; the query is the scene,
 the positive the momentum encoder's object, and the negatives are a queue of past objects. A
 similarity is the negative distance, and gradients are scaled by the metric of the ball.
+
+The views of a step are encoded together: batch norm would bring a batch of scenes alone to the same
+norm as a batch of objects, and hide the difference that the ball is there for.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.distributed import gather
+from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, PositiveInt, PositiveNumber
 from unshortcut.losses.info_nce import info_nce_loss
 from unshortcut.losses.loss import in_float32
@@ -24,7 +28,6 @@ from unshortcut.methods.moco import MoCo, MoCoSettings
 from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.batchnorm import KeyShuffle
 from unshortcut.models.encoder import Encoder
-from unshortcut.models.heads import MLPHead
 from unshortcut.models.poincare import distance, exp0, pairwise_distance, project, riemannian
 from unshortcut.models.queue import Queue
 from unshortcut.negatives.source import Sources, view_transforms_of
@@ -95,16 +98,6 @@ class HCL(MoCo):
         self.objects.rows.copy_(project(self.objects.rows, settings.curvature))
         self._pending: Tensor | None = None
 
-    def mlp(self, width: int) -> MLPHead:
-        """A head with batch norm in its hidden layer at most.
-
-        After the last layer it would give the scenes of a batch and their objects the same norm.
-        """
-        settings = self.settings
-        norm: Literal["hidden", False] = "hidden" if settings.head_batch_norm else False
-        dims = width, settings.hidden, settings.dim
-        return MLPHead(*dims, batch_norm=norm, last_bias=True)
-
     def loss(self, batch: Batch) -> StepOutput:
         settings = self.settings
         if self.starts_step:
@@ -112,14 +105,16 @@ class HCL(MoCo):
         losses: list[Tensor] = []
         metrics: dict[str, Tensor] = {}
         embeddings: Tensor | None = None
+        encoded = self.encode_together(batch)
         if settings.euclidean_weight:
-            euclidean, embeddings, metrics = self.of_objects(batch)
+            euclidean, embeddings, metrics = self.of_objects(batch, encoded)
             losses.append(settings.euclidean_weight * euclidean)
         if settings.hyperbolic_weight:
-            hyperbolic, scenes = self.of_scenes(batch)
+            scenes = in_float32(encoded["scene"][0])
+            hyperbolic = self.of_scenes(batch, scenes)
             losses.append(settings.hyperbolic_weight * hyperbolic)
             metrics["loss_hyperbolic"] = hyperbolic.detach()
-            embeddings = F.normalize(scenes, dim=1) if embeddings is None else embeddings
+            embeddings = F.normalize(scenes.detach(), dim=1) if embeddings is None else embeddings
         return StepOutput(torch.stack(losses).sum(), embeddings, metrics)
 
     def ball(self, images: Tensor) -> Tensor:
@@ -133,9 +128,30 @@ class HCL(MoCo):
         """
         return in_float32(self.head(self.encoder(images)))
 
-    def of_objects(self, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    def encode_together(self, batch: Batch) -> dict[str, tuple[Tensor, ...]]:
+        """What `encode_rows` gives for each view that has a gradient, encoded as one batch.
+
+        The views of an image stand side by side, so that every group of batch norm has all kinds.
+        """
+        chosen = self.settings
+        names = (*PAIR * bool(chosen.euclidean_weight), *["scene"] * bool(chosen.hyperbolic_weight))
+        views = [batch.views[name] for name in names]
+        if len({view.shape for view in views}) > 1:
+            sizes = ", ".join(f"{view.shape[-1]} px" for view in views)
+            raise UsageError(f"the views of '{chosen.name}' must have one size, not {sizes}")
+        outputs = self.encode_rows(torch.stack(views, dim=1).flatten(0, 1))
+        apart = [one.unflatten(0, (-1, len(names))).unbind(1) for one in outputs]
+        return {name: tuple(one[at] for one in apart) for at, name in enumerate(names)}
+
+    def encode_rows(self, images: Tensor) -> tuple[Tensor, ...]:
+        """What the losses need of images (M, 3, H, W); vectors (M, D) come first."""
+        return (self.vectors(images),)
+
+    def of_objects(
+        self, batch: Batch, encoded: Mapping[str, tuple[Tensor, ...]]
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """The Euclidean loss, unit embeddings (N, D) of queries, and metrics."""
-        queries = [self.embed(batch.views[view]) for view in PAIR]  # (N, D) each
+        queries = [F.normalize(encoded[view][0], dim=1) for view in PAIR]  # (N, D) each
         keys = [self.encode_keys(batch.views[view]) for view in reversed(PAIR)]
         losses, similarities = [], []
         for view, query, key, sources in zip(
@@ -152,17 +168,16 @@ class HCL(MoCo):
         }
         return mean, queries[0].detach(), metrics
 
-    def of_scenes(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The hyperbolic loss, and the vectors (N, D) of the scenes."""
+    def of_scenes(self, batch: Batch, vectors: Tensor) -> Tensor:
+        """The hyperbolic loss of scenes with these vectors (N, D)."""
         c = self.settings.curvature
-        vectors = self.vectors(batch.views["scene"])
         scenes = riemannian(exp0(vectors, c), c)  # (N, D)
         objects = self._object_keys(batch.views["object"])  # (N, D)
         self._pending = objects
         positive = -distance(scenes, objects, c)
         negative = -pairwise_distance(scenes, self.objects.rows, c)
         losses = info_nce_loss(positive, [negative], self.settings.hyperbolic_temperature)
-        return losses.mean(), vectors.detach()
+        return losses.mean()
 
     @torch.no_grad()
     def _object_keys(self, images: Tensor) -> Tensor:

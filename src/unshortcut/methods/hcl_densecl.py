@@ -6,6 +6,7 @@ directions, each with two sets of negatives of its own; the hyperbolic loss is t
 output of DenseCL's head for whole images.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -67,8 +68,17 @@ class HCLDenseCL(HCL, DenseCL):
         found: Tensor = network.heads.image(network.encoder(images))
         return found
 
-    def of_objects(self, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        queries: list[DenseEmbeddings] = [self.query_network(batch.views[view]) for view in PAIR]
+    def encode_rows(self, images: Tensor) -> tuple[Tensor, ...]:
+        """`DenseEmbeddings`; without the loss of objects, vectors alone."""
+        if not self.settings.euclidean_weight:
+            return super().encode_rows(images)
+        found: DenseEmbeddings = self.query_network(images)
+        return found
+
+    def of_objects(
+        self, batch: Batch, encoded: Mapping[str, tuple[Tensor, ...]]
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        queries = [DenseEmbeddings(*encoded[view]) for view in PAIR]
         keys = EncodedViews(self.encode_dense_keys, batch.views)
         losses: list[Tensor] = []
         metrics: list[dict[str, Tensor]] = []
