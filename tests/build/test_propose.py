@@ -6,17 +6,21 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from tests.build.killing import start, wait_for
 from tests.build.sets import digests
 from unshortcut.build.proposer import Proposals, Proposer, make_proposer
+from unshortcut.build.proposers.features import model_side
 from unshortcut.build.proposing import propose
 from unshortcut.data.open import open_data
 from unshortcut.data.proposals import WithProposals
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.imaging.box_ranking import covered
+from unshortcut.models.fine_maps import fine_map
+from unshortcut.models.load import load_model
 from unshortcut.parts import settings
 
 needs_contrib = pytest.mark.skipif(
@@ -58,6 +62,16 @@ def test_features_of_any_model_give_boxes(model: str) -> None:
     assert 1 <= len(boxes) == len(scores) <= 10
     assert (boxes >= 0).all()
     assert (boxes <= 224).all()
+
+
+def test_a_vit_is_given_images_of_its_own_size_and_its_patches_are_the_map() -> None:
+    spec = "timm:vit_tiny_patch16_224@random"
+    assert model_side(spec) == 224 and model_side("timm:resnet18@random") is None
+    images = torch.zeros(1, 3, 224, 224, dtype=torch.uint8)
+    assert fine_map(load_model(spec), images, cells=14).shape == (1, 192, 14, 14)
+    scene = Shapes("scene", count=1).image(0).pixels()
+    boxes, _ = make_proposer("features", {"model": spec}).propose(scene, 10)
+    assert len(boxes) > 0 and (boxes <= max(scene.shape)).all()
 
 
 def test_features_of_an_untrained_convnet_cover_more_than_random_boxes() -> None:

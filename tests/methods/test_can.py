@@ -148,8 +148,10 @@ def test_patch_negatives_are_masked_and_noisy_as_the_views_are() -> None:
     views = random_views((*VIEWS, "patch_negative", "key_patch_negative"), 4, seed=0)
     result = method.loss(Batch(views))
     queries, keys = [], []
-    for name, negative in zip(VIEWS, ("patch_negative", "key_patch_negative"), strict=True):
-        for view, purpose, rows in ((name, name, queries), (negative, "negative", keys)):
+    negatives = ("patch_negative", "key_patch_negative")
+    for place, (name, negative) in enumerate(zip(VIEWS, negatives, strict=True)):
+        own = f"negative {place}"  # every tile has a mask of its own
+        for view, purpose, rows in ((name, name, queries), (negative, own, keys)):
             drawn = method.draw(views[view], purpose)
             for number, (visible, _) in enumerate(by_image(drawn.mask)):
                 noisy = views[view][number] + drawn.noise[number]
@@ -220,3 +222,7 @@ def test_negatives_count_only_with_contrast() -> None:
     with pytest.raises(UsageError, match="needs negatives"):
         CANSettings(negatives=()).check(DeviceBatch(8))
     assert isinstance(load_recipe("can-shapes").method.loss, InfoNCE)
+
+
+def test_only_contrast_can_collapse() -> None:
+    assert build().can_collapse and not build(contrast=0).can_collapse

@@ -23,11 +23,11 @@ from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.simclr import SimCLR, SimCLRSettings
 from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.batchnorm import running_statistics_kept
-from unshortcut.models.encoder import Encoder
+from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.models.heads import MLPHead
 from unshortcut.models.masked_decoder import DecoderSettings
 from unshortcut.models.masked_network import MaskedOutput
-from unshortcut.models.masked_vit import pooled, visible_tokens
+from unshortcut.models.masked_vit import check_name, pooled, visible_tokens
 from unshortcut.negatives.source import Negatives, Sources
 from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
@@ -78,6 +78,9 @@ class CANSettings(SimCLRSettings):
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "CAN":
         return CAN(encoder, self, training)
 
+    def check_encoder(self, encoder: EncoderSettings) -> None:
+        check_name(encoder.name)
+
     def view_transforms(self) -> dict[str, ViewTransform]:
         if self.contrast:
             return super().view_transforms()
@@ -100,6 +103,9 @@ class CAN(MaskedMethod, SimCLR):
         self, encoder: Encoder, settings: CANSettings, training: TrainingContext | None = None
     ) -> None:
         super().__init__(encoder, settings, training)
+        self.can_collapse = settings.contrast > 0
+        self.negatives_drawn = 0
+        """Number of times that negatives were encoded in this step."""
         self.build_masked(
             settings.mask_ratio,
             settings.decoder,
@@ -126,6 +132,7 @@ class CAN(MaskedMethod, SimCLR):
         return Sources(negatives, self.settings.dim, seed)
 
     def loss(self, batch: Batch) -> StepOutput:
+        self.negatives_drawn = 0
         views = batch.views
         drawn = joined([self.draw(views[name], name) for name in ("query", "key")])
         return self.loss_of(views, drawn)
@@ -159,7 +166,8 @@ class CAN(MaskedMethod, SimCLR):
     def encode_keys(self, images: Tensor) -> Tensor:
         """Encode other images as the views are, masked and with noise."""
         learns = self.settings.negative_gradient and torch.is_grad_enabled()
-        drawn = self.draw(images, "negative")
+        drawn = self.draw(images, f"negative {self.negatives_drawn}")
+        self.negatives_drawn += 1
         with torch.set_grad_enabled(learns), running_statistics_kept(self):
             tokens = visible_tokens(self.encoder, drawn.noisy(images), drawn.mask)
             return F.normalize(self.head(pooled(self.encoder, tokens)), dim=1)

@@ -12,9 +12,10 @@ from unshortcut.methods.corruption import Corruption
 from unshortcut.methods.masked import MaskedMethod
 from unshortcut.methods.method import MethodSettings, TrainingContext
 from unshortcut.methods.step import Batch, StepOutput
-from unshortcut.models.encoder import Encoder
+from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.models.masked_decoder import DecoderSettings
 from unshortcut.models.masked_network import MaskedOutput
+from unshortcut.models.masked_vit import check_name
 from unshortcut.parts import settings
 from unshortcut.views.transform import ViewTransform
 from unshortcut.views.transforms.augmented import Augmented
@@ -35,6 +36,9 @@ class MAESettings(MethodSettings):
 
     def build(self, encoder: Encoder, training: TrainingContext | None = None) -> "MAE":
         return MAE(encoder, self, training)
+
+    def check_encoder(self, encoder: EncoderSettings) -> None:
+        check_name(encoder.name)
 
     def view_transforms(self) -> dict[str, ViewTransform]:
         return {"query": Augmented()}

@@ -19,7 +19,7 @@ from unshortcut.methods import optimization
 from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.checkpointing import recomputation
-from unshortcut.models.encoder import Encoder
+from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.models.loaded import LoadedModel
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
@@ -66,6 +66,10 @@ class MethodSettings(ABC):
     def view_transforms(self) -> dict[str, ViewTransform]:
         """The views that the method needs, by name."""
 
+    def check_encoder(self, encoder: EncoderSettings) -> None:
+        """Raise a `UsageError` for an encoder that the method cannot train, before it is built."""
+        return
+
     def unused_views(self) -> frozenset[str]:
         """Views that it would need with other settings; a recipe may have augmentations of them."""
         return frozenset()
@@ -90,7 +94,7 @@ class Method(LightningModule, ABC):
     Randomness in the model is keyed by (seed, batch, rank), so that a resumed run repeats it.
     """
 
-    can_collapse: ClassVar[bool] = True
+    can_collapse: bool = True
     """Whether embeddings that are all alike could solve the task, of which the log then warns."""
     batches_seen: Tensor
     pixel_scale: Tensor

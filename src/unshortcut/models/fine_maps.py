@@ -29,7 +29,9 @@ def fine_map(model: LoadedModel, images: Tensor, cells: int) -> Tensor:
         if found is not None and min(found.shape[2:]) > 1:
             seen.append(found)
 
-    hooks = [module.register_forward_hook(keep) for module in model.module.modules()]
+    modules = list(model.module.modules())
+    within = {part for module in modules for part in _parts_of_attention(module)}
+    hooks = [module.register_forward_hook(keep) for module in modules if module not in within]
     try:
         run_model(model, images, model.features)
     finally:
@@ -40,6 +42,12 @@ def fine_map(model: LoadedModel, images: Tensor, cells: int) -> Tensor:
         raise UsageError(f"'{model.name}' has no feature map to find objects in")
     chosen = fine[-1] if fine else max(seen[::-1], key=lambda one: min(one.shape[2:]))
     return chosen.float().cpu()
+
+
+def _parts_of_attention(module: nn.Module) -> list[nn.Module]:
+    """The parts of an attention layer, whose outputs by head and token look like maps."""
+    is_attention = hasattr(module, "num_heads") and hasattr(module, "proj")
+    return list(module.modules())[1:] if is_attention else []
 
 
 def _as_map(output: Any) -> Tensor | None:

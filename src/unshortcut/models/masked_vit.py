@@ -2,7 +2,7 @@
 
 import torch
 from timm.layers import PatchEmbed
-from timm.models import VisionTransformer, checkpoint_seq
+from timm.models import VisionTransformer, checkpoint_seq, is_model, is_model_in_modules
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -20,11 +20,21 @@ def vit_of(encoder: Encoder) -> VisionTransformer:
         or not isinstance(model.patch_embed, PatchEmbed)
         or getattr(model, "pos_embed", None) is None
     ):
-        raise UsageError(
-            f"encoder '{encoder.settings.name}' cannot leave out patches: masked methods need a "
-            "plain ViT of timm with absolute positions, such as vit_base_patch16_224"
-        )
+        raise UsageError(_no_vit(encoder.settings.name))
     return model
+
+
+def check_name(name: str) -> None:
+    """`UsageError` if a name of timm is not that of a ViT; the rest is known once it is built."""
+    if is_model(name) and not is_model_in_modules(name, ("vision_transformer", "deit")):
+        raise UsageError(_no_vit(name))
+
+
+def _no_vit(name: str) -> str:
+    return (
+        f"encoder '{name}' cannot leave out patches: masked methods need a plain ViT of timm with "
+        "absolute positions, such as vit_base_patch16_224"
+    )
 
 
 def patch_grid(encoder: Encoder, size: int | None = None) -> PatchGrid:

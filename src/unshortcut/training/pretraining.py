@@ -278,6 +278,7 @@ def build_sized_method(
                 raise UsageError(f"init: method '{recipe.method.name}' has no encoder to load")
             encoder: Encoder = NoEncoder(channels_last=channels_last)
         else:
+            recipe.method.check_encoder(recipe.encoder)
             encoder = Encoder(recipe.encoder, channels_last=channels_last)
         if init is not None:
             load_into(encoder, init)

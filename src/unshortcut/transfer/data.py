@@ -186,9 +186,16 @@ def _fraction(source: ImageSource, settings: TransferData) -> ImageSource:
 
 
 def _held_out(source: ImageSource, part: float, seed: int) -> NDArray[np.bool_]:
-    """(N,) bool: a share of the images, of each class where images have one; maybe none."""
+    """(N,) bool: a share of the images, of each class where images have one; maybe none.
+
+    If some images show objects and others none, a share of both: few objects would otherwise all
+    be on one side.
+    """
     held = np.zeros(len(source), dtype=np.bool_)
-    if source.labels is None or source.labels.min() < 0:
+    shows = None if source.multilabels is None else (source.multilabels.values == 1).any(axis=1)
+    if shows is not None and 1 < shows.sum() < len(shows):
+        held[stratified_holdout(torch.from_numpy(shows).long(), part, seed).numpy()] = True
+    elif source.labels is None or source.labels.min() < 0:
         count = min(round(part * len(source)), len(source) - 1)
         held[generator(seed, "validation").permutation(len(source))[:count]] = True
     elif np.bincount(source.labels).max() > 1:

@@ -105,7 +105,7 @@ class About:
 class Task(Method):
     """An encoder with a head, trained on the view `image` of each image."""
 
-    can_collapse: ClassVar[bool] = False
+    can_collapse = False
 
     def __init__(self, encoder: Encoder, training: TrainingContext | None) -> None:
         super().__init__(encoder, training)

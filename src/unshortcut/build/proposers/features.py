@@ -43,7 +43,8 @@ class FeatureBoxes(Proposer):
     model: str = ""
     """The model, as in `load_model`; a run, for example."""
     side: PositiveInt = 256
-    """Side of the square that an image is resized to, unless it is smaller itself."""
+    """Side of the square that an image is resized to, unless it is smaller itself; a model that
+    takes images of one size alone gets them."""
     cells: PositiveInt = 32
     """The deepest map with so many cells along a side is used."""
     components: PositiveInt = 4
@@ -56,7 +57,7 @@ class FeatureBoxes(Proposer):
     def check(self) -> None:
         if not self.model:
             raise UsageError("the method 'features' needs a model: give --model RUN")
-        _load(self.model)
+        model_side(self.model)
 
     def identity(self) -> dict[str, Any]:
         return {"weights": _load(self.model).fingerprint}
@@ -79,6 +80,7 @@ class FeatureBoxes(Proposer):
     def _components(self, image: ImageArray) -> Map:
         """(h, w, C): the main components of the cells' unit features, interpolated."""
         side = min(self.side, max(128, -(-max(image.shape[:2]) // _STEP) * _STEP))
+        side = model_side(self.model) or side
         larger = side > max(image.shape[:2])
         how = cv2.INTER_LINEAR if larger else cv2.INTER_AREA
         pixels = torch.from_numpy(cv2.resize(image, (side, side), interpolation=how))
@@ -103,6 +105,26 @@ class FeatureBoxes(Proposer):
                     x, y, w, h = stats[1:, :4].T
                     found.append(np.stack([x, y, x + w, y + h], axis=1))
         return np.unique(np.concatenate(found), axis=0).astype(np.int64)
+
+
+@lru_cache(maxsize=2)
+def model_side(spec: str) -> int | None:
+    """The only side of images that a model takes, as many ViTs do; None if it takes others too.
+
+    Raises `UsageError` for a model without a feature map.
+    """
+    model = _load(spec)
+    own = model.preprocessing.size
+
+    def try_side(side: int) -> None:
+        fine_map(model, torch.zeros(1, 3, side, side, dtype=torch.uint8), cells=1)
+
+    try:
+        try_side(own + _STEP)
+    except (AssertionError, RuntimeError, ValueError):
+        try_side(own)
+        return own
+    return None
 
 
 @lru_cache(maxsize=2)

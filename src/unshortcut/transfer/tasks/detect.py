@@ -1,5 +1,6 @@
 """`--task detect`: object detection by Faster R-CNN (Ren et al. 2015)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +15,6 @@ from torchvision.models.detection.transform import resize_boxes
 from unshortcut.arrays import FloatArray
 from unshortcut.data.regions import Regions
 from unshortcut.data.source import ImageSource
-from unshortcut.errors import UsageError
 from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.card import DETECTOR_FILE
@@ -166,12 +166,15 @@ class DetectionScore(Score):
         self.annotations.extend(example.regions for example in examples)
 
     def result(self) -> dict[str, float]:
-        """COCO's `ap`, `ap50` and `ap75`; VOC's at an IoU of .5, by area and by 11 points."""
+        """COCO's `ap`, `ap50` and `ap75`; VOC's at an IoU of .5, by area and by 11 points.
+
+        All are NaN if no image has an annotated object.
+        """
         coco = coco_precision(self.detections, self.annotations)
         voc = voc_precision(self.detections, self.annotations, self.num_classes)
         counted = ~np.isnan(voc.area)
         if not counted.any():
-            raise UsageError("none of the images to evaluate on has an annotated object")
+            return dict.fromkeys((*coco, "voc_ap50", "voc_ap50_11pt"), math.nan)
         means = {
             "voc_ap50": float(voc.area[counted].mean()),
             "voc_ap50_11pt": float(voc.eleven_points[counted].mean()),
