@@ -20,8 +20,8 @@ from unshortcut.cli.main import main
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.inspection import InspectionReport
-from unshortcut.inspection.reading import inspect_source
 from unshortcut.inspection.requirements import check_requirements, parse_requirements
+from unshortcut.properties.reading import inspect_source
 
 
 def quality_and_color(
