@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from unshortcut.inspection.report import InspectionReport
 
 Triple = tuple[float, float, float]
+EMBEDDED = "embedded"
+"""As a model: the encoder of the package that is best at this."""
+_ENCODER = "embedded:moco-v2-shapes"
+"""Of the encoders of the package, its features tell the classes of photographs best."""
 
 
 def inspect_data(
@@ -47,7 +51,8 @@ def inspect_data(
     Args:
         data: The images. The splits `train`, `val` and `test` are inspected together; properties
             are compared with the classes of the first one, and copies are searched for in all.
-        model: A model as in `audit`. Defaults to none.
+        model: A model as in `audit`, or `"embedded"` for an encoder of the package with a linear
+            probe, where no model is at hand. Defaults to none.
         against: Further images, such as a test set that is not a split of the data, in which copies
             are searched for.
         classifier: What classifies the images, as in `audit`.
@@ -73,7 +78,8 @@ def inspect_data(
     request = None
     if model is not None:
         request = AuditRequest(
-            model, data, classifier=classifier, seed=seed, workers=workers, size=size, mean=mean,
+            _ENCODER if isinstance(model, str) and model == EMBEDDED else model,
+            data, classifier=classifier, seed=seed, workers=workers, size=size, mean=mean,
             std=std, crop=crop, classes=classes,
         )  # fmt: skip
     found = run_inspection(
