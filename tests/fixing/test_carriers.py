@@ -10,7 +10,8 @@ from torch import Tensor
 
 from tests.measuring.made import Arrays
 from unshortcut.fixing.carriers import Carriers, find_carriers
-from unshortcut.fixing.cues import read_cues
+from unshortcut.fixing.carriers_page import write_page
+from unshortcut.fixing.cues import lists_nothing, read_cues
 from unshortcut.fixing.search import SearchedImages, learn_template, threshold
 from unshortcut.imaging.template import Template
 from unshortcut.models.load import LoadedModel, from_object
@@ -97,7 +98,7 @@ def test_the_list_is_a_file_of_groups(found: Carriers, tmp_path: Path) -> None:
     assert len(cues.boxes) == len(found.carriers)
 
 
-def test_a_model_that_no_patch_moves_has_no_carriers() -> None:
+def test_a_model_that_no_patch_moves_has_no_carriers(tmp_path: Path) -> None:
     class Honest(Cheat):
         def logits(self, images: Tensor) -> Tensor:
             return 10 * images[:, :, MIDDLE, MIDDLE].mean(dim=(2, 3))
@@ -105,6 +106,10 @@ def test_a_model_that_no_patch_moves_has_no_carriers() -> None:
     model, quiet = from_object(Honest(), "honest"), Console(quiet=True)
     result = find_carriers(model, TaggedColors(), workers=1, lift=0.9, console=quiet)
     assert not result.cues and not result.carriers
+    result.write(tmp_path / "carriers.csv")
+    assert lists_nothing(tmp_path / "carriers.csv"), "no list of an earlier run is left"
+    write_page(result, tmp_path / "carriers.html", model="honest", data="colors")
+    assert "None of" in (tmp_path / "carriers.html").read_text()
 
 
 def test_the_threshold_is_far_above_other_classes() -> None:

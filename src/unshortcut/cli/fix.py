@@ -61,10 +61,14 @@ def command(
     """
     typer.echo(f"Fixing {model} on {data}", err=True)
     from unshortcut.auditing.requirements import check_requirements, parse_requirements
+    from unshortcut.fixing.cues import lists_nothing
     from unshortcut.fixing.run import AFTER, AUDITED, fix
 
     measured = [name for entry in only for name in entry.split(",")] or list(AUDITED)
     requirements = parse_requirements(require, measured)
+    if groups is not None and lists_nothing(groups):
+        typer.echo(f"'{groups}' lists no image, so there is nothing to fix.")
+        return
     run = fix(
         model,
         data,

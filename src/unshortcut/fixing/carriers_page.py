@@ -66,6 +66,9 @@ def _sentence(cue: Cue) -> str:
 
 
 def _exhibits(found: Carriers) -> Sequence[Exhibit]:
+    if not found.cues:
+        text = "patches of the audit takes decisions with it and occurs in other images."
+        return [Note(f"None of {found.tried} {text}")]
     shown: list[Exhibit] = [
         Pictures(
             "What was searched",
