@@ -89,7 +89,9 @@ def _exhibits(found: Carriers) -> Sequence[Exhibit]:
     rows = [
         (cue.name, split, label, carried, total, carried / total)
         for cue in found.cues
-        for (split, label), (carried, total) in cue.counts.items()
+        for (split, label), (carried, total) in sorted(
+            cue.counts.items(), key=lambda entry: -entry[1][0] / entry[1][1]
+        )
     ]
     shown.append(Table("Carriers by split and class", columns, rows))
     for cue in found.cues:
