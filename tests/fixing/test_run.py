@@ -125,6 +125,7 @@ def test_components_are_subtracted_without_a_fit(cheat: Path, tmp_path: Path) ->
         (["--method", "balanced"], "needs --groups"),
         (["--method", "balance"], "balanced"),
         (["--components", "dog:1"], "dog"),
+        (["--only", "transplants"], "did you mean 'transplant'"),
         (["--on", "shapes@val"], "cannot be used both"),
         (["--groups", "missing.csv"], "cannot be read"),
     ],

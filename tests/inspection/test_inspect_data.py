@@ -135,6 +135,7 @@ def test_requirements_are_checked_against_the_figures(report: InspectionReport) 
         (["nowhere"], "there is no folder 'nowhere'"),
         (["shapes", "--require", "alarm<=0"], "did you mean 'alarms'"),
         (["shapes", "--classifier", "tree"], "must be one of head, linear, knn, not 'tree'"),
+        (["shapes", "--classifier", "knn"], "classifier says something of a model, and none is"),
         (["shapes", "--out", "."], "is a folder, and --out needs an HTML file"),
     ],
 )

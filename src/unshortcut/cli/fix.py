@@ -65,9 +65,11 @@ def command(
     from unshortcut.fixing.changes_page import write_changes
     from unshortcut.fixing.cues import lists_nothing
     from unshortcut.fixing.run import AFTER, AUDITED, PAGE, fix
+    from unshortcut.measurements.measurement import measurements
     from unshortcut.result import public_name
 
     measured = [name for entry in only for name in entry.split(",")] or list(AUDITED)
+    measurements(measured)  # a name that is unknown is said before anything is computed
     requirements = parse_requirements(require, measured)
     if groups is not None and lists_nothing(groups):
         typer.echo(f"'{groups}' lists no image, so there is nothing to fix.")

@@ -68,6 +68,17 @@ def inspect_data(
         raise UsageError(f"max_images must be at least 2, not {max_images}")
     if seed < 0:
         raise UsageError(f"seed must be at least 0, not {seed}")
+    of_model = {
+        "classifier": classifier,
+        "size": size,
+        "mean": mean,
+        "std": std,
+        "crop": crop,
+        "classes": classes,
+    }
+    given = [name for name, value in of_model.items() if value is not None]
+    if model is None and given:
+        raise UsageError(f"{given[0]} says something of a model, and none is given")
     console = console or Console(stderr=True)
     name = public_name(str(data)) if isinstance(data, str | Path) else type(data).__name__
     console.print(escape(f"Inspecting {name}"), highlight=False)
