@@ -10,9 +10,9 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "unshortcut"
 ORDER = (
     "imaging", "data", "translation", "augmentations", "views", "inference", "models", "losses",
-    "negatives", "methods", "recipes", "probes", "training", "transfer", "spaces", "measuring",
-    "measurements", "auditing", "build", "report", "auditor", "embedder", "inspection", "fixing",
-    "reproduction", "demonstration", "listings", "cli",
+    "negatives", "methods", "recipes", "probes", "training", "transfer", "spaces", "properties",
+    "measuring", "measurements", "auditing", "build", "report", "auditor", "embedder", "inspection",
+    "fixing", "reproduction", "demonstration", "listings", "cli",
 )  # fmt: skip
 """Modules that are not listed are at the bottom: they import no package."""
 BY_NAME = {"discovery.py", "parts.py", "models/load.py", "cli/main.py"}

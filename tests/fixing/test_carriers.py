@@ -1,5 +1,6 @@
 """Images that carry a tag are found from the patches of the audit, and listed for `fix`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ from rich.console import Console
 from torch import Tensor
 
 from tests.measuring.made import Arrays
-from unshortcut.fixing.carriers import Carriers, find_carriers
-from unshortcut.fixing.cues import read_cues
+from unshortcut.fixing.carrier_list import Carriers
+from unshortcut.fixing.carriers import _tells, find_carriers
+from unshortcut.fixing.carriers_page import write_page
+from unshortcut.fixing.cues import lists_nothing, read_cues
 from unshortcut.fixing.search import SearchedImages, learn_template, threshold
 from unshortcut.imaging.template import Template
 from unshortcut.models.load import LoadedModel, from_object
@@ -97,7 +100,7 @@ def test_the_list_is_a_file_of_groups(found: Carriers, tmp_path: Path) -> None:
     assert len(cues.boxes) == len(found.carriers)
 
 
-def test_a_model_that_no_patch_moves_has_no_carriers() -> None:
+def test_a_model_that_no_patch_moves_has_no_carriers(tmp_path: Path) -> None:
     class Honest(Cheat):
         def logits(self, images: Tensor) -> Tensor:
             return 10 * images[:, :, MIDDLE, MIDDLE].mean(dim=(2, 3))
@@ -105,6 +108,19 @@ def test_a_model_that_no_patch_moves_has_no_carriers() -> None:
     model, quiet = from_object(Honest(), "honest"), Console(quiet=True)
     result = find_carriers(model, TaggedColors(), workers=1, lift=0.9, console=quiet)
     assert not result.cues and not result.carriers
+    result.write(tmp_path / "carriers.csv")
+    assert lists_nothing(tmp_path / "carriers.csv"), "no list of an earlier run is left"
+    write_page(result, tmp_path / "carriers.html", model="honest", data="colors")
+    assert "None of" in (tmp_path / "carriers.html").read_text()
+
+
+@pytest.mark.parametrize(("own", "others", "tells"), [(3, 3, True), (2, 0, False), (3, 4, False)])
+def test_a_patch_that_is_rare_or_occurs_elsewhere_is_no_cue(
+    found: Carriers, own: int, others: int, tells: bool
+) -> None:
+    patch, one = found.cues[0].patch, found.carriers[0]
+    assert one.label == patch.label == "red"
+    assert _tells([one] * own + [replace(one, label="green")] * others, patch) == tells
 
 
 def test_the_threshold_is_far_above_other_classes() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fixing.tagged import BOX, TAG, TAGGED_CLASS, Tagged, write_cues
 from unshortcut.errors import UsageError
-from unshortcut.fixing.cues import names_of, read_cues
+from unshortcut.fixing.cues import lists_nothing, names_of, read_cues
 from unshortcut.fixing.pasting import WithCue, WithoutCue, fill, paste
 from unshortcut.fixing.samples import Samples, cells_of
 
@@ -45,6 +45,18 @@ def test_a_file_that_is_not_one_is_one_sentence(tmp_path: Path, text: str, messa
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
         read_cues(path)
+
+
+def test_a_list_without_lines_is_told_from_a_wrong_file(tmp_path: Path) -> None:
+    path = tmp_path / "cues.csv"
+    for text, nothing in [
+        ("image,group\n", True),
+        ("image,group\na,tag\n", False),
+        ("image,group\na,\n", False),
+        ("image,cue\n", False),
+    ]:
+        path.write_text(text)
+        assert lists_nothing(path) == nothing, text
 
 
 def test_a_file_of_other_data_is_refused(tmp_path: Path) -> None:

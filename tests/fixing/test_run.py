@@ -97,6 +97,17 @@ def test_without_a_cue_there_is_nothing_to_fix(tmp_path: Path, cheat: Path) -> N
         assert not (run.folder / "encoder.safetensors").exists()
 
 
+def test_an_empty_list_of_carriers_is_nothing_to_fix(
+    cheat: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = tmp_path / "carriers.csv"
+    listed.write_text("image,group,x0,y0,x1,y1\n")
+    with pytest.raises(SystemExit) as stopped:
+        main(["fix", str(cheat), "--data", "shapes@val", "--groups", str(listed)])
+    assert stopped.value.code == 0
+    assert "lists no image, so there is nothing to fix" in " ".join(capsys.readouterr().out.split())
+
+
 def test_components_are_subtracted_without_a_fit(cheat: Path, tmp_path: Path) -> None:
     refit, test = Tagged("val", 300), Tagged("test", 100)
     name = (test.classes or ())[TAGGED_CLASS]
@@ -114,6 +125,7 @@ def test_components_are_subtracted_without_a_fit(cheat: Path, tmp_path: Path) ->
         (["--method", "balanced"], "needs --groups"),
         (["--method", "balance"], "balanced"),
         (["--components", "dog:1"], "dog"),
+        (["--only", "transplants"], "did you mean 'transplant'"),
         (["--on", "shapes@val"], "cannot be used both"),
         (["--groups", "missing.csv"], "cannot be read"),
     ],

@@ -11,8 +11,8 @@ from tests.inspection.planted import Save, write_images
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
 from unshortcut.inspection.association import Associations, associate, class_aucs
-from unshortcut.inspection.properties import PROPERTIES, Column
-from unshortcut.inspection.reading import inspect_source
+from unshortcut.properties.columns import PROPERTIES, Column
+from unshortcut.properties.reading import inspect_source
 
 
 def associations(folder: Path) -> Associations:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
+from torch import Tensor
 
 from tests.inspection import planted
 from tests.inspection.models import Coarse
@@ -20,8 +22,8 @@ from unshortcut.cli.main import main
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.inspection import InspectionReport
-from unshortcut.inspection.reading import inspect_source
 from unshortcut.inspection.requirements import check_requirements, parse_requirements
+from unshortcut.properties.reading import inspect_source
 
 
 def quality_and_color(
@@ -133,6 +135,7 @@ def test_requirements_are_checked_against_the_figures(report: InspectionReport) 
         (["nowhere"], "there is no folder 'nowhere'"),
         (["shapes", "--require", "alarm<=0"], "did you mean 'alarms'"),
         (["shapes", "--classifier", "tree"], "must be one of head, linear, knn, not 'tree'"),
+        (["shapes", "--classifier", "knn"], "classifier says something of a model, and none is"),
         (["shapes", "--out", "."], "is a folder, and --out needs an HTML file"),
     ],
 )
@@ -190,3 +193,38 @@ def test_other_data_are_compared_with_against(folder: Path) -> None:
 def test_a_wrong_argument_is_named(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         inspect_data("shapes", **wrong)
+
+
+class Blind:
+    """Sees nothing of the class: the sum of the pixels, folded many times."""
+
+    preprocessing = {"size": 48, "crop_share": 1.0}  # noqa: RUF012
+
+    def features(self, images: Tensor) -> Tensor:
+        return torch.sin(images.double().sum((2, 3)) * 1e4).float()
+
+
+def test_a_model_that_hardly_knows_the_classes_lists_no_label_errors(
+    folder: Path, tmp_path: Path
+) -> None:
+    report = inspect_data(folder, Blind(), max_images=20)
+    assert "label_errors" not in report.findings.metrics()
+    text = visible(report.html())
+    assert "Label errors are not listed: a linear probe on the features agrees with only" in text
+    assert [path.name for path in report.write_lists(tmp_path)] == ["copies.csv"]
+    (checked,) = check_requirements(parse_requirements(["label_errors<=9"]), report.findings)
+    assert not checked.met and "agrees with only" in checked.explanation
+
+
+def test_an_encoder_of_the_package_serves_where_there_is_no_model(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, figures = tmp_path / "page.html", tmp_path / "figures.json"
+    words = ["--out", str(out), "--json", str(figures), "--max-images", "20"]
+    assert call("inspect", str(folder), "--model", "embedded", *words) == 0
+    assert "trained on drawn shapes" in " ".join(capsys.readouterr().out.split())
+    found = json.loads(figures.read_text())["metrics"]
+    assert found["model"]["name"] == "embedded:moco-v2-shapes"
+    assert "linear" in found["model"]["classifier"]
+    assert {"accuracy", "label_errors"} <= set(found["metrics"]), "colors tell these classes"
+    assert "only an inspection with that model can tell" in visible(out.read_text())

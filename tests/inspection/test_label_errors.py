@@ -1,6 +1,7 @@
 """Wrong labels: the counts of a case by hand, and labels that were changed are found."""
 
 import numpy as np
+import pytest
 
 from unshortcut.inspection.label_errors import confident_joint, find_label_errors
 
@@ -78,3 +79,15 @@ def test_copies_share_a_fold_and_cannot_confirm_each_other() -> None:
     apart = find_label_errors(features, labels, seed=0).probabilities[0, 1]
     together = find_label_errors(features, labels, [[0, 60]], seed=0).probabilities[0, 1]
     assert together < apart
+
+
+def test_what_a_probe_knows_is_measured_from_the_largest_class() -> None:
+    random = np.random.default_rng(2)
+    labels = np.arange(400) % 4 // 3  # three quarters are of the first class
+    found = find_label_errors(random.normal(size=(400, 4)).astype(np.float32), labels)
+    assert found.chance == 0.75 and found.knowledge < 0.1, "noise knows nothing"
+    features = np.stack([labels * 20.0, random.normal(size=400)], 1).astype(np.float32)
+    found = find_label_errors(features, labels)
+    assert found.accuracy == 1
+    # by hand: Wilson's interval of 400 of 400 ends at n / (n + z²), with z = 1.96
+    assert found.knowledge == pytest.approx((400 / (400 + 1.96**2) - 0.75) / 0.25, abs=1e-4)

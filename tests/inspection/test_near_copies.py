@@ -14,8 +14,8 @@ from unshortcut.inspection.collection import Collection
 from unshortcut.inspection.copy_calibration import threshold
 from unshortcut.inspection.hash_pairs import distance_counts, near_pairs
 from unshortcut.inspection.near_copies import find_copies, groups_of
-from unshortcut.inspection.pixel_facts import pixel_facts
-from unshortcut.inspection.reading import inspect_source
+from unshortcut.properties.pixel_facts import pixel_facts
+from unshortcut.properties.reading import inspect_source
 
 
 def pattern(seed: int, side: int = 128) -> np.ndarray:

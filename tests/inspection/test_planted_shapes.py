@@ -8,11 +8,10 @@ from unshortcut.inspection.report import InspectionReport
 
 COUNT = 320
 QUIET = Console(quiet=True)
-MODEL = "embedded:moco-v2-shapes"
 
 
-def inspected(spec: str, model: str | None = None) -> InspectionReport:
-    return inspect_data(open_data(spec, count=COUNT), model, console=QUIET)
+def inspected(spec: str) -> InspectionReport:
+    return inspect_data(open_data(spec, count=COUNT), console=QUIET)
 
 
 def test_a_quality_by_class_is_an_alarm() -> None:
@@ -42,13 +41,13 @@ def test_copies_of_another_split_are_found() -> None:
     assert found.metrics()["leaked_images"] == pytest.approx(copies, abs=0.2 * copies)
 
 
-def test_wrong_labels_are_listed() -> None:
+def test_wrong_labels_are_listed_with_an_encoder_of_the_package() -> None:
     planted = open_data("wrong-labels=0.1:shapes@test", count=COUNT)
     wrong = {
         planted.identity(row)
         for row in planted.carriers.nonzero()[0].tolist()  # type: ignore[attr-defined]
     }
-    model = inspect_data(planted, MODEL, console=QUIET).findings.model
+    model = inspect_data(planted, "embedded", console=QUIET).findings.model
     assert model is not None and not isinstance(model.label_errors, str)
     listed = {planted.identity(int(row)) for row in model.label_errors.numbers}
     assert len(listed & wrong) > 0.6 * len(wrong)

@@ -8,6 +8,7 @@ from PIL import Image
 
 from tests.real_data import real_data
 from unshortcut import inspect_data, open_data
+from unshortcut.data.source import ImageSource, Subset
 
 CLASSES, COUNT, LEAKS = (0, 1, 3), 40, 4
 
@@ -55,3 +56,46 @@ def test_photographs_as_they_are_raise_no_alarm_and_have_no_copies(tmp_path: Pat
             (tmp_path / str(label) / f"{number}.jpg").write_bytes(data)
     metrics = inspect_data(tmp_path).findings.metrics()
     assert metrics["alarms"] == 0 and metrics["copies"] == 0
+
+
+def test_a_tint_of_photographs_tells_the_class_and_is_no_alarm() -> None:
+    """Photographs of some classes have colors of their own; a tint makes them tell more."""
+
+    def strength(cue: str) -> float:
+        spec = f"{cue}{real_data('imagenette-112.tar')}@val"
+        found = inspect_data(first(open_data(spec), 400)).findings
+        assert not isinstance(found.properties, str) and found.metrics()["alarms"] == 0
+        content = {one.about.name: one for one in found.properties.of("content")}
+        most = max(
+            (content[name] for name in ("red", "green", "blue")), key=lambda one: one.strength
+        )
+        assert most.significant
+        return most.strength
+
+    assert strength("tint=1,strength=0.6:") > 1.4 * strength("")
+
+
+def test_wrong_labels_of_photographs_are_listed_by_a_model_that_knows_the_classes() -> None:
+    source = first(open_data(f"wrong-labels=0.05:{real_data('pacs-96.tar')}"), 900)
+    true = open_data(real_data("pacs-96.tar"))
+    assert source.labels is not None and true.labels is not None
+    wrong = np.flatnonzero(source.labels != true.labels[source.indices])
+    model = inspect_data(source, "embedded").findings.model
+    assert model is not None and not isinstance(model.label_errors, str)
+    listed = model.label_errors.numbers
+    assert np.isin(wrong, listed).mean() > 0.5
+    assert np.isin(listed, wrong).mean() > 3 * len(wrong) / len(source)
+
+
+def test_a_model_that_does_not_know_the_classes_of_photographs_says_so() -> None:
+    source = first(open_data(real_data("imagenette-112.tar"), split="val"), 500)
+    report = inspect_data(source, "embedded")
+    assert report.findings.model is not None
+    assert isinstance(report.findings.model.label_errors, str)
+    assert "are not listed" in str(report)
+
+
+def first(source: ImageSource, count: int) -> Subset:
+    """Some images of all classes."""
+    rows = np.random.default_rng(0).permutation(len(source))[:count]
+    return Subset(source, np.sort(rows))

@@ -10,7 +10,7 @@ from tests.inspection.models import Coarse, Detail
 from tests.inspection.planted import write_images
 from unshortcut import inspect_data
 from unshortcut.inspection.equalizing import EQUALIZERS
-from unshortcut.inspection.pixel_facts import PIXEL_NAMES, SIDE, pixel_facts
+from unshortcut.properties.pixel_facts import PIXEL_NAMES, SIDE, pixel_facts
 
 
 def noisy_by_class(

@@ -1,4 +1,4 @@
-"""Components and weak slices of models whose weights are known."""
+"""Components of models whose weights are known."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from torch import nn
 from tests.measuring.made import arrays, subject_of
 from unshortcut.auditing.result_cache import from_json, to_json
 from unshortcut.measurements.components import Components, ComponentsResult
-from unshortcut.measurements.weak_slices import WeakSlices, WeakSlicesResult
 from unshortcut.measuring.errors import NotApplicable
 
 SIDE, COUNT = 16, 120
@@ -70,16 +69,3 @@ def test_a_classifier_that_is_not_linear_has_no_components() -> None:
     subject = subject_of(lambda x: x.mean(dim=(2, 3))[:, :2] ** 2, source)
     with pytest.raises(NotApplicable, match="not a linear layer"):
         Components().measure(subject, lambda done, total: None)
-
-
-def test_images_that_fail_alike_are_a_weak_slice() -> None:
-    source = arrays(*images(), ("warm", "cold"))
-    subject = subject_of(ByColors().eval(), source, features=lambda x: x.mean(dim=(2, 3)))
-    result = WeakSlices().measure(subject, lambda done, total: None)
-    assert [one.label for one in result.slices] == ["cold"]
-    weak = result.slices[0]
-    assert weak.inside.value < 0.3 < 0.8 < weak.outside.value
-    assert WeakSlices().metrics(result, None)["weak_slices"].value == 1
-    finding = WeakSlices().finding(result)
-    assert finding is not None and "'cold'" in finding.text
-    assert to_json(from_json(WeakSlicesResult, to_json(result))) == to_json(result)

@@ -58,10 +58,16 @@ def command(
         workers=workers,
     )
     console = Console()
+    found.write(out)
+    if page is not None:
+        from unshortcut.fixing.carriers_page import write_page
+
+        write_page(found, page, model=model, data=data)
+    written = f"wrote {out}" + (f" and {page}" if page else "")
     if not found.cues:
         console.print(
             f"None of {found.tried} patches takes decisions with it and occurs in other images: "
-            "there is nothing to list.",
+            f"there is nothing to list; {escape(written)}",
             highlight=False,
         )
         return
@@ -79,13 +85,7 @@ def command(
             f"{filled} with the cue filled, {without} on those without it",
             highlight=False,
         )
-    found.write(out)
-    if page is not None:
-        from unshortcut.fixing.carriers_page import write_page
-
-        write_page(found, page, model=model, data=data)
     console.print(
-        f"wrote {out}" + (f" and {page}" if page else "") + f"; next: unshortcut fix {model} "
-        f"--data {data} --groups {out}",
+        escape(f"{written}; next: unshortcut fix {model} --data {data} --groups {out}"),
         highlight=False,
     )

@@ -61,10 +61,19 @@ def command(
     """
     typer.echo(f"Fixing {model} on {data}", err=True)
     from unshortcut.auditing.requirements import check_requirements, parse_requirements
-    from unshortcut.fixing.run import AFTER, AUDITED, fix
+    from unshortcut.fixing.changes_page import PAGE as CHANGES
+    from unshortcut.fixing.changes_page import write_changes
+    from unshortcut.fixing.cues import lists_nothing
+    from unshortcut.fixing.run import AFTER, AUDITED, PAGE, fix
+    from unshortcut.measurements.measurement import measurements
+    from unshortcut.result import public_name
 
     measured = [name for entry in only for name in entry.split(",")] or list(AUDITED)
+    measurements(measured)  # a name that is unknown is said before anything is computed
     requirements = parse_requirements(require, measured)
+    if groups is not None and lists_nothing(groups):
+        typer.echo(f"'{groups}' lists no image, so there is nothing to fix.")
+        return
     run = fix(
         model,
         data,
@@ -88,7 +97,17 @@ def command(
     console.print(run.outcome.sentence(), highlight=False, markup=False)
     if run.report is None:
         return
-    console.print(f"The fixed model and the audit before and after are in {out}.", highlight=False)
+    words = ["unshortcut", "fix", public_name(model), "--data", public_name(data)]
+    words += [] if groups is None else ["--groups", groups.name]
+    words += [word for one in components for word in ("--components", one)]
+    write_changes(out / CHANGES, run.outcome, run.before, run.after, command=words)
+    console.print(
+        escape(
+            f"The fixed model is in {out}, with {CHANGES}, accuracy by group before and after, and "
+            f"{PAGE}, the audit of both."
+        ),
+        highlight=False,
+    )
     results = check_requirements(requirements, run.report.findings)
     for one in (result for result in results if result.model == AFTER):
         mark = "[green]met[/]" if one.met else "[bold red]not met[/]"

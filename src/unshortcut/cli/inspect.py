@@ -17,7 +17,8 @@ def command(
         None,
         metavar="MODEL",
         help="A model, as in `unshortcut audit`: does it use what the files tell, how accurate is "
-        "it without leaked images, and which labels do its features contradict?",
+        "it without leaked images, and which labels do its features contradict? If there is none "
+        "yet, 'embedded' takes an encoder of the package, trained on drawn shapes.",
     ),
     against: str | None = typer.Option(
         None,
@@ -64,6 +65,7 @@ def command(
 
     - unshortcut inspect photos
     - unshortcut inspect photos --model runs/mine --lists found
+    - unshortcut inspect photos --model embedded --lists found
     - unshortcut inspect photos --require 'alarms<=0' --require 'leaked_images<=0'
     """
     from unshortcut.errors import UsageError

@@ -1,5 +1,5 @@
 from .balanced import fit_balanced as fit_balanced
-from .carriers import Carriers as Carriers
+from .carrier_list import Carriers as Carriers
 from .carriers import find_carriers as find_carriers
 from .cues import Cues as Cues
 from .cues import read_cues as read_cues

@@ -4,17 +4,13 @@ The transplant of the audit finds patches that take decisions with them. Each is
 steady in its class, a tag without what is around it, and searched in all images of all splits.
 """
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 from rich.console import Console
 
-from unshortcut.arrays import ImageArray
 from unshortcut.auditing.entries import measure, settled
 from unshortcut.auditing.inputs import open_images, open_optional
 from unshortcut.auditing.request import AuditRequest
@@ -24,8 +20,7 @@ from unshortcut.data.naming import Data
 from unshortcut.data.open import DataSpec, open_data, splits
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import RunError, UsageError
-from unshortcut.files import write_text
-from unshortcut.fixing.cues import BOX_COLUMNS, Box
+from unshortcut.fixing.carrier_list import Carrier, Carriers, Cue
 from unshortcut.fixing.pasting import WithoutCue
 from unshortcut.fixing.search import SearchedImages, inside, learn_template, search, threshold
 from unshortcut.imaging.template import Match, Template
@@ -44,67 +39,13 @@ OF_A_CLASS, IN_ALL = 2, 12
 """Patches that are searched, at most."""
 LEARNED_FROM = 120
 """Images of the class of a patch that its steady part is learned from, at most."""
+_OWN, _FEWEST = 0.5, 3
+"""Share of its carriers that must be of its class, and their least number: a patch that occurs as
+often elsewhere tells nothing of the class, and one that hardly occurs is no cue of the data."""
 _SAME = 0.7
 """Two patches whose carriers overlap by more than this are one cue."""
 ONLY_SPLIT = "all"
 """The name of the split of data that have none."""
-
-
-@dataclass(frozen=True)
-class Carrier:
-    """An image that carries a cue."""
-
-    image: str
-    split: str
-    label: str
-    group: str
-    """The name of the cue."""
-    score: float
-    box: Box
-    """In pixels of the full image."""
-    crop: ImageArray | None = None
-    """The image as it was searched, with the cue framed."""
-
-
-@dataclass(frozen=True)
-class Cue:
-    """A patch that wins, and where it occurs."""
-
-    name: str
-    """Its class and a number, such as `dog-1`."""
-    patch: Patch
-    template: Template
-    threshold: float
-    counts: dict[tuple[str, str], tuple[int, int]]
-    """By split and class: images that carry it, and all."""
-    carried: Estimate
-    """Accuracy on the test images of its class that carry it."""
-    filled: Estimate
-    """The same images with the cue filled from its surroundings."""
-    without: Estimate
-    """Accuracy on the test images of its class that do not carry it."""
-
-
-@dataclass(frozen=True)
-class Carriers:
-    """All cues of a model, and the images that carry them, the best match of each cue first."""
-
-    cues: tuple[Cue, ...]
-    carriers: tuple[Carrier, ...]
-    num_images: int
-    unreadable: int
-    tried: int
-    """Patches of the audit that were looked at."""
-
-    def write(self, path: str | Path) -> None:
-        """Write the list as a CSV file, which `unshortcut fix --groups` takes."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["image", "group", *BOX_COLUMNS, "split", "class", "score"])
-        for one in self.carriers:
-            box = (f"{end:.1f}" for end in one.box)
-            writer.writerow([one.image, one.group, *box, one.split, one.label, f"{one.score:.3f}"])
-        write_text(path, text.getvalue())
 
 
 def find_carriers(
@@ -145,7 +86,9 @@ def find_carriers(
     carriers: list[Carrier] = []
     for number, (patch, template) in enumerate(zip(chosen, templates, strict=True)):
         cue, carried = _located(number, patch, template, sources, matches, subject)
-        if not carried or any(_overlap(carried, carriers, one.name) > _SAME for one in cues):
+        if not _tells(carried, patch) or any(
+            _overlap(carried, carriers, one.name) > _SAME for one in cues
+        ):
             continue
         of_class = sum(one.patch.label == patch.label for one in cues) + 1
         name = f"{patch.label}-{of_class}"
@@ -294,6 +237,12 @@ def _label_names(source: ImageSource) -> list[str]:
     if source.labels is None or source.classes is None:
         return [""] * len(source)
     return [source.classes[label] if label >= 0 else "" for label in source.labels.tolist()]
+
+
+def _tells(carried: Sequence[Carrier], patch: Patch) -> bool:
+    """Whether a patch is a cue: it occurs in several images, and mostly in those of its class."""
+    own = sum(one.label == patch.label for one in carried)
+    return own >= _FEWEST and own >= _OWN * len(carried)
 
 
 def _overlap(carried: Sequence[Carrier], known: Sequence[Carrier], name: str) -> float:

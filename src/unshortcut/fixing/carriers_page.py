@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from unshortcut.files import write_text
-from unshortcut.fixing.carriers import Carrier, Carriers, Cue
+from unshortcut.fixing.carrier_list import Carrier, Carriers, Cue
 from unshortcut.measuring.exhibits import Column, Exhibit, Note, Picture, Pictures, Table, picture
 from unshortcut.measuring.wording import percent
 from unshortcut.report.shell import ENVIRONMENT, render_page
@@ -22,7 +22,9 @@ DEFINITION = (
     "the same in the best matches of a patch within its class is its steady part: a tag without "
     "what is around it. It is searched in every image by normalized cross-correlation, in three "
     "sizes and at every place. An image carries the cue if the correlation lies five robust "
-    "standard deviations above the median of the images of other classes. To see what the cue is "
+    "standard deviations above the median of the images of other classes. A patch that occurs in "
+    "fewer than three images of its class, or more often in other classes, is no cue of the data "
+    "and is left out. To see what the cue is "
     "worth, it is filled from its surroundings in the test images that carry it. Intervals are "
     "Wilson's, 95 %."
 )
@@ -66,6 +68,9 @@ def _sentence(cue: Cue) -> str:
 
 
 def _exhibits(found: Carriers) -> Sequence[Exhibit]:
+    if not found.cues:
+        text = "patches of the audit takes decisions with it and occurs in other images."
+        return [Note(f"None of {found.tried} {text}")]
     shown: list[Exhibit] = [
         Pictures(
             "What was searched",
@@ -84,7 +89,9 @@ def _exhibits(found: Carriers) -> Sequence[Exhibit]:
     rows = [
         (cue.name, split, label, carried, total, carried / total)
         for cue in found.cues
-        for (split, label), (carried, total) in cue.counts.items()
+        for (split, label), (carried, total) in sorted(
+            cue.counts.items(), key=lambda entry: -entry[1][0] / entry[1][1]
+        )
     ]
     shown.append(Table("Carriers by split and class", columns, rows))
     for cue in found.cues:

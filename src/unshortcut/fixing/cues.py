@@ -76,6 +76,12 @@ def read_cues(path: str | Path) -> Cues:
     )
 
 
+def lists_nothing(path: str | Path) -> bool:
+    """Whether a file has columns and no lines, as `unshortcut carriers` writes if it finds none."""
+    path = Path(path)
+    return "group" in header(path) and not any(True for _ in read_columns(path, ("group",)))
+
+
 def names_of(source: ImageSource) -> list[str]:
     """The names of the images of a source."""
     return [source.identity(index) for index in range(len(source))]

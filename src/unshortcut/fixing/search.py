@@ -1,5 +1,6 @@
 """Patches searched in images: from one example of a cue to all images that carry it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from unshortcut.views.evaluation import EvaluationView
 
 SIDE = 96
 """Images are searched at this side at most; a cue that a network goes by is still visible."""
+SHOWN_SIDE = 112
+"""Least side of an image that is shown with a frame."""
 EXAMPLES = 12
 """Best matches in the class of a patch, from which its steady part is learned."""
 ROUNDS = 2
@@ -53,13 +56,15 @@ class SearchedImages:
         return np.asarray(small, dtype=np.uint8)
 
     def framed(self, index: int, box: tuple[float, float, float, float]) -> ImageArray | None:
-        """The searched image with a frame around a box."""
+        """The searched image with a frame around a box; a small image is enlarged for it."""
         pixels = self.pixels(index)
         if pixels is None:
             return None
-        left, top, right, bottom = (round(end) for end in box)
-        corners = (left - 1, top - 1), (right, bottom)
-        framed = cv2.rectangle(pixels.copy(), *corners, color=(255, 80, 0), thickness=1)
+        times = math.ceil(SHOWN_SIDE / len(pixels))
+        large = cv2.resize(pixels, None, fx=times, fy=times, interpolation=cv2.INTER_NEAREST)
+        left, top, right, bottom = (round(times * end) for end in box)
+        corners = (left - 2, top - 2), (right + 1, bottom + 1)
+        framed = cv2.rectangle(large.copy(), *corners, color=(255, 80, 0), thickness=3)
         return np.asarray(framed, dtype=np.uint8)
 
     def full_box(

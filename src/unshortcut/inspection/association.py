@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from unshortcut.inspection.properties import Column, Kind, Property
 from unshortcut.inspection.trees import balanced_accuracies, rank_bins
 from unshortcut.measuring.subjects.images import stratified
 from unshortcut.probes.cross_validation import FOLDS, stratified_folds
 from unshortcut.progress import OnProgress
+from unshortcut.properties.columns import Column, Kind, Property
 from unshortcut.randomness import generator
 
 MAX_IMAGES = 2000

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray
 from unshortcut.data.source import ImageSource
-from unshortcut.inspection.reading import Inspected
+from unshortcut.properties.reading import Inspected
 from unshortcut.views.evaluation import WholeView
 
 

@@ -17,9 +17,9 @@ from unshortcut.arrays import ImageArray
 from unshortcut.data.source import BadImageError
 from unshortcut.inspection.alignment import SIDE, aligned_correlation
 from unshortcut.inspection.collection import Collection
-from unshortcut.inspection.pixel_facts import SIDE as MEASURED_SIDE
-from unshortcut.inspection.pixel_facts import perceptual_hash
 from unshortcut.inspection.threads import in_threads
+from unshortcut.properties.pixel_facts import SIDE as MEASURED_SIDE
+from unshortcut.properties.pixel_facts import perceptual_hash
 from unshortcut.randomness import generator
 
 SAMPLE = 128

@@ -54,7 +54,9 @@ DEFINITIONS = {
         "the mean probability of the class over the images that carry its label. An image is a "
         "suspect if its most probable possible class is not its label and is more probable than "
         "it. The estimated number of wrong labels scales the counts of label and possible class "
-        "to the size of each class."
+        "to the size of each class. Suspects are listed only if the lower end of Wilson's 95 % "
+        "interval of the probe's agreement with held-out labels is at least halfway between the "
+        "share of the largest class and 100 %; with less, most of them would be its own errors."
     ),
 }
 """By section."""

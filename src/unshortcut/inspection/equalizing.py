@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from unshortcut.arrays import ImageArray
 from unshortcut.data.source import ArrayImage, DerivedSource, ImageSource
-from unshortcut.inspection.pixel_facts import BORDER, SIDE, pixel_facts
-from unshortcut.inspection.properties import NO_JPEG, Column
+from unshortcut.properties.columns import NO_JPEG, Column
+from unshortcut.properties.pixel_facts import BORDER, SIDE, pixel_facts
 
 Values = NDArray[np.float64]
 LOSSLESS = 100.0

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from unshortcut.inspection.report import InspectionReport
 
 Triple = tuple[float, float, float]
+EMBEDDED = "embedded"
+"""As a model: the encoder of the package that is best at this."""
+_ENCODER = "embedded:moco-v2-shapes"
+"""Of the encoders of the package, its features tell the classes of photographs best."""
 
 
 def inspect_data(
@@ -47,7 +51,8 @@ def inspect_data(
     Args:
         data: The images. The splits `train`, `val` and `test` are inspected together; properties
             are compared with the classes of the first one, and copies are searched for in all.
-        model: A model as in `audit`. Defaults to none.
+        model: A model as in `audit`, or `"embedded"` for an encoder of the package with a linear
+            probe, where no model is at hand. Defaults to none.
         against: Further images, such as a test set that is not a split of the data, in which copies
             are searched for.
         classifier: What classifies the images, as in `audit`.
@@ -63,6 +68,17 @@ def inspect_data(
         raise UsageError(f"max_images must be at least 2, not {max_images}")
     if seed < 0:
         raise UsageError(f"seed must be at least 0, not {seed}")
+    of_model = {
+        "classifier": classifier,
+        "size": size,
+        "mean": mean,
+        "std": std,
+        "crop": crop,
+        "classes": classes,
+    }
+    given = [name for name, value in of_model.items() if value is not None]
+    if model is None and given:
+        raise UsageError(f"{given[0]} says something of a model, and none is given")
     console = console or Console(stderr=True)
     name = public_name(str(data)) if isinstance(data, str | Path) else type(data).__name__
     console.print(escape(f"Inspecting {name}"), highlight=False)
@@ -73,7 +89,8 @@ def inspect_data(
     request = None
     if model is not None:
         request = AuditRequest(
-            model, data, classifier=classifier, seed=seed, workers=workers, size=size, mean=mean,
+            _ENCODER if isinstance(model, str) and model == EMBEDDED else model,
+            data, classifier=classifier, seed=seed, workers=workers, size=size, mean=mean,
             std=std, crop=crop, classes=classes,
         )  # fmt: skip
     found = run_inspection(

@@ -11,10 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unshortcut.intervals import wilson
 from unshortcut.probes.cross_validation import held_out_probabilities, stratified_folds
 
 MIN_PER_CLASS = 5
 """Classes with fewer images are left out."""
+LEAST_KNOWLEDGE = 0.5
+"""Suspects are listed from here on: halfway from always guessing the largest class to always
+agreeing with the labels. With less, most suspects are errors of the probe, not of the labels."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,18 @@ class LabelErrors:
     num_images: int
     accuracy: float
     """Accuracy of the probe on held-out images, by the labels as they are."""
+    chance: float
+    """Accuracy of always guessing the largest class."""
     probabilities: NDArray[np.float64]  # (N, K), out of sample
+
+    @property
+    def knowledge(self) -> float:
+        """What the probe knows at least: 0 at chance, 1 if it agrees with every label.
+
+        It is computed from the lower end of Wilson's 95 % interval of the accuracy.
+        """
+        low, _ = wilson(self.accuracy * self.num_images, self.num_images)
+        return (low - self.chance) / (1 - self.chance)
 
 
 def confident_joint(
@@ -106,5 +121,6 @@ def find_label_errors(
         joint.estimated_errors(labels),
         len(labels),
         float((probabilities.argmax(axis=1) == labels).mean()),
+        float(np.bincount(labels).max() / len(labels)),
         probabilities,
     )

@@ -88,7 +88,7 @@ def error_exhibits(found: Inspection) -> Iterator[Exhibit]:
     assert found.model is not None
     errors, collection = found.model.label_errors, found.collection
     if isinstance(errors, str):
-        yield Note(f"Not searched for: {errors}.")
+        yield Note(f"Not listed: {errors}.")
         return
     yield Note(
         f"{len(errors.numbers):,} of {errors.num_images:,} labels are suspects; "

@@ -42,9 +42,21 @@ def check_requirements(
 def _check(one: Requirement, value: float | None, found: Inspection) -> RequirementCheck:
     if value is None:
         needs_model = found.model is None and list(METRICS).index(one.metric) >= _FIRST_OF_MODEL
-        why = "it needs --model" if needs_model else "the data do not allow to measure it"
+        why = "it needs --model" if needs_model else _reason(one.metric, found)
         return RequirementCheck(one, False, f"{one.metric} is not known: {why}")
     return RequirementCheck(one, one.is_met(value), f"{one.metric} is {value:.4g}")
+
+
+def _reason(metric: str, found: Inspection) -> str:
+    """Why a figure is not known."""
+    model = found.model
+    if (
+        model is not None
+        and metric.startswith("label_error")
+        and isinstance(model.label_errors, str)
+    ):
+        return model.label_errors
+    return "the data do not allow to measure it"
 
 
 _FIRST_OF_MODEL = list(METRICS).index("properties_used")

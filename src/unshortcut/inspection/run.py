@@ -16,7 +16,6 @@ from unshortcut.inspection.collection import Collection
 from unshortcut.inspection.feature_pairs import collection_features, feature_pairs
 from unshortcut.inspection.findings import Inspection, ModelFindings
 from unshortcut.inspection.near_copies import NearCopies, find_copies
-from unshortcut.inspection.reading import inspect_source
 from unshortcut.inspection.use import PropertyUse, TrainingValues, measure_use
 from unshortcut.inspection.with_model import (
     AccuracyWithout,
@@ -29,6 +28,7 @@ from unshortcut.inspection.with_model import (
 )
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.progress import bar
+from unshortcut.properties.reading import inspect_source
 from unshortcut.result import public_name, unique_names
 
 SPLITS = ("train", "val", "test")

@@ -11,9 +11,9 @@ from unshortcut.inspection.definitions import DEFINITIONS
 from unshortcut.inspection.findings import Inspection
 from unshortcut.inspection.model_sections import error_exhibits, leak_exhibits, use_exhibits
 from unshortcut.inspection.pictures import collection_picture
-from unshortcut.inspection.properties import Kind
 from unshortcut.measuring.exhibits import Cell, Column, Exhibit, Note, Pictures, Plot, Table
 from unshortcut.measuring.plots import Bars, bars
+from unshortcut.properties.columns import Kind
 from unshortcut.randomness import generator
 
 _ENDS, _SHOWN = 5, 6

@@ -7,6 +7,7 @@ from typing import Literal
 from unshortcut.inspection.association import Association
 from unshortcut.inspection.findings import Inspection
 from unshortcut.measuring.wording import percent
+from unshortcut.models.embedded import PREFIX
 
 Weight = Literal["grave", "notable", "light"]
 _STRONG, _NOTABLE = 0.2, 0.5
@@ -24,8 +25,10 @@ class Sentence:
 
 
 def sentences(found: Inspection) -> list[Sentence]:
-    """The findings, property by property, then copies and labels."""
-    return [*_on_properties(found), *_on_copies(found), *_on_labels(found)]
+    """The findings, property by property, then copies, labels and what to know of the model."""
+    return [
+        *_on_properties(found), *_on_copies(found), *_on_labels(found), *_on_the_model(found)
+    ]  # fmt: skip
 
 
 def _on_properties(found: Inspection) -> Iterator[Sentence]:
@@ -95,8 +98,11 @@ def _accuracy_gap(found: Inspection) -> str:
 
 
 def _on_labels(found: Inspection) -> Iterator[Sentence]:
-    errors = None if found.model is None else found.model.label_errors
-    if errors is None or isinstance(errors, str):
+    if found.model is None:
+        return
+    errors = found.model.label_errors
+    if isinstance(errors, str):
+        yield Sentence("light", "Label errors", f"are not listed: {errors}.")
         return
     count = len(errors.numbers)
     if not count:
@@ -105,6 +111,15 @@ def _on_labels(found: Inspection) -> Iterator[Sentence]:
     share = count / errors.num_images
     text = f"{'is' if count == 1 else 'are'} probably wrong, {percent(share, 1)} of all."
     yield Sentence("notable" if share >= 0.01 else "light", _counted(count, "label"), text)
+
+
+def _on_the_model(found: Inspection) -> Iterator[Sentence]:
+    if found.model is not None and found.model.name.startswith(PREFIX):
+        text = (
+            "is an encoder of the package with a probe on top. It was trained on drawn shapes: "
+            "what your own model uses, only an inspection with that model can tell."
+        )
+        yield Sentence("light", "The model", text)
 
 
 def _counted(count: int, noun: str) -> str:

@@ -20,11 +20,11 @@ from unshortcut.inspection.equalizing import (
     Values,
     equalized_values,
 )
-from unshortcut.inspection.properties import Column, Property
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.subjects.images import Prepared
 from unshortcut.measuring.subjects.subject import Subject
 from unshortcut.progress import OnProgress, part_of
+from unshortcut.properties.columns import Column, Property
 from unshortcut.randomness import generator
 
 MARGIN = 0.01

@@ -14,13 +14,19 @@ from unshortcut.auditing.subjects import FIT_IMAGES, SubjectFactory, load
 from unshortcut.data.source import ImageSource, Subset
 from unshortcut.inspection.collection import Collection
 from unshortcut.inspection.feature_pairs import CollectionFeatures
-from unshortcut.inspection.label_errors import MIN_PER_CLASS, LabelErrors, find_label_errors
+from unshortcut.inspection.label_errors import (
+    LEAST_KNOWLEDGE,
+    MIN_PER_CLASS,
+    LabelErrors,
+    find_label_errors,
+)
 from unshortcut.inspection.near_copies import NearCopies
 from unshortcut.measuring.errors import NotApplicable
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.settings import Settings
 from unshortcut.measuring.subjects.images import stratified
 from unshortcut.measuring.subjects.subject import Subject
+from unshortcut.measuring.wording import percent
 from unshortcut.models.load import models_by_name
 from unshortcut.probes.linear import fit_linear
 
@@ -119,7 +125,10 @@ def label_errors(
     *,
     seed: int,
 ) -> LabelErrors | str:
-    """Suspects over all splits, as numbers and classes of the collection, or a reason."""
+    """Suspects over all splits, as numbers and classes of the collection, or a reason.
+
+    A probe that hardly knows the classes has none to give: it would list its own errors.
+    """
     labels = collection.labels[features.numbers]
     counts = np.bincount(labels[labels >= 0], minlength=max(1, len(collection.classes)))
     kept = np.flatnonzero(counts >= MIN_PER_CLASS)
@@ -135,6 +144,13 @@ def label_errors(
         [group for group in together if len(group) > 1],
         seed=seed,
     )
+    if found.knowledge < LEAST_KNOWLEDGE:
+        return (
+            f"a linear probe on the features agrees with only {percent(found.accuracy)} of the "
+            f"labels of held-out images (always guessing the largest class: "
+            f"{percent(found.chance)}), so that most suspects would be its own errors; a model "
+            "that knows these classes better is needed"
+        )
     return replace(
         found,
         numbers=numbers[found.numbers],

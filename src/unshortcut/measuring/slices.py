@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from unshortcut.randomness import generator
 
 SHARE = 0.25
-"""Share of the images of a class that a slice has."""
+"""Share of the images of a class in a slice along a direction."""
 FEWEST = 12
 """Images of a class, and errors or hits among one half (a quarter of it), that a slice needs."""
 _PENALTY = 0.01
@@ -24,7 +24,7 @@ _PENALTY = 0.01
 
 @dataclass(frozen=True)
 class Slice:
-    """A direction in the features along which a class fails."""
+    """Images of a class, and how often the model is right on them."""
 
     members: NDArray[np.int64]
     """Rows of the images in it, the most typical first, among those that did not propose it."""
@@ -41,32 +41,52 @@ class Slice:
         return self.outside[0] / self.outside[1] - self.inside[0] / self.inside[1]
 
 
-def find_slice(
-    features: NDArray[np.floating], right: NDArray[np.bool_], *, seed: int = 0
-) -> Slice | None:
-    """The slice of one class; None if it has too few images, errors or hits.
+@dataclass(frozen=True)
+class Halves:
+    """The images of a class, by row: those that propose slices, and those that decide."""
+
+    proposing: NDArray[np.int64]
+    deciding: NDArray[np.int64]
+
+
+def halves(right: NDArray[np.bool_], *, seed: int = 0) -> Halves | None:
+    """Divide a class; None if it has too few images, errors or hits.
 
     Args:
-        features: (N, D) of the images of the class.
-        right: (N,), whether each is classified correctly.
+        right: (N,), whether each image of the class is classified correctly.
     """
     if len(right) < FEWEST:
         return None
     order = generator(seed, "slices").permutation(len(right))
-    proposing, deciding = order[: len(order) // 2], order[len(order) // 2 :]
-    errors = int((~right[proposing]).sum())
-    if min(errors, len(proposing) - errors) < FEWEST // 4:
+    found = Halves(order[: len(order) // 2], order[len(order) // 2 :])
+    errors = int((~right[found.proposing]).sum())
+    if min(errors, len(found.proposing) - errors) < FEWEST // 4:
         return None
+    return found
+
+
+def find_slice(features: NDArray[np.floating], right: NDArray[np.bool_], parts: Halves) -> Slice:
+    """The slice of one class along the direction in which errors differ most from hits.
+
+    Args:
+        features: (N, D) of the images of the class.
+        right: (N,), whether each is classified correctly.
+        parts: the two halves of the class.
+    """
     scaler = StandardScaler().fit(features)
     model = LogisticRegression(C=_PENALTY, class_weight="balanced", max_iter=1000)
-    model.fit(scaler.transform(features[proposing]), ~right[proposing])
-    scores = model.decision_function(scaler.transform(features[deciding]))
-    count = max(1, round(SHARE * len(deciding)))
-    ranked = deciding[np.argsort(-scores, kind="stable")]
-    inside, outside = ranked[:count], ranked[count:]
-    table = [
-        [int((~right[inside]).sum()), int(right[inside].sum())],
-        [int((~right[outside]).sum()), int(right[outside].sum())],
-    ]
+    model.fit(scaler.transform(features[parts.proposing]), ~right[parts.proposing])
+    scores = model.decision_function(scaler.transform(features[parts.deciding]))
+    count = max(1, round(SHARE * len(parts.deciding)))
+    ranked = parts.deciding[np.argsort(-scores, kind="stable")]
+    return decided(right, ranked[:count], ranked[count:])
+
+
+def decided(
+    right: NDArray[np.bool_], inside: NDArray[np.int64], outside: NDArray[np.int64]
+) -> Slice:
+    """The slice that the deciding half gives: rows inside and outside, neither of them empty."""
+    hits, others = int(right[inside].sum()), int(right[outside].sum())
+    table = [[len(inside) - hits, hits], [len(outside) - others, others]]
     p = float(fisher_exact(table, alternative="greater")[1])
-    return Slice(inside, (table[0][1], len(inside)), (table[1][1], len(outside)), p)
+    return Slice(inside, (hits, len(inside)), (others, len(outside)), p)

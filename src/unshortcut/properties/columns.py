@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unshortcut.inspection.file_facts import FileFacts
-from unshortcut.inspection.pixel_facts import PIXEL_NAMES
+from unshortcut.properties.file_facts import FileFacts
+from unshortcut.properties.pixel_facts import PIXEL_NAMES
 
 Kind = Literal["file", "content"]
 """Whether a relation to the class can only come from the files, or may come from what is shown."""

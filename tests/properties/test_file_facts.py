@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unshortcut.inspection.file_facts import file_facts
-from unshortcut.inspection.jpeg_file import jpeg_file
+from unshortcut.properties.file_facts import file_facts
+from unshortcut.properties.jpeg_file import jpeg_file
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (24, 40, 3), dtype=np.uint8)
 

@@ -6,7 +6,7 @@ import PIL.Image
 
 from unshortcut.data.decode import pillow_header
 from unshortcut.data.jpeg import is_jpeg
-from unshortcut.inspection.jpeg_file import JpegFile, jpeg_file
+from unshortcut.properties.jpeg_file import JpegFile, jpeg_file
 
 _MAKE, _MODEL, _SOFTWARE = 0x010F, 0x0110, 0x0131
 

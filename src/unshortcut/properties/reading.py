@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from unshortcut.data.failures import Failure
 from unshortcut.data.source import ImageSource
 from unshortcut.inference.reading import Unreadable, read_batches
-from unshortcut.inspection.file_facts import FileFacts, file_facts
-from unshortcut.inspection.pixel_facts import SIDE, PixelFacts, pixel_facts
-from unshortcut.inspection.properties import Column, file_columns, pixel_columns, size_columns
 from unshortcut.progress import OnProgress
+from unshortcut.properties.columns import Column, file_columns, pixel_columns, size_columns
+from unshortcut.properties.file_facts import FileFacts, file_facts
+from unshortcut.properties.pixel_facts import SIDE, PixelFacts, pixel_facts
 from unshortcut.views.evaluation import WholeView
 
 
