@@ -42,17 +42,10 @@ def layers(encoder: Encoder) -> list[list[str]]:
     its stem. What timm counts to no layer, such as a norm in the head, belongs to the last one. A
     network that timm does not know has a single layer.
     """
-    ordered, last = _grouped(encoder)
-    ordered[-1] += last
-    return ordered
-
-
-def _grouped(encoder: Encoder) -> tuple[list[list[str]], list[str]]:
-    """Names by layer, and those of a norm after the last layer."""
     model: Any = encoder.model
     names = [name for name, _ in model.named_parameters()]
     if not hasattr(model, "group_matcher"):
-        return [names], []
+        return [names]
     matcher = model.group_matcher(coarse=not hasattr(model, "blocks"))
     found = group_parameters(model, matcher, reverse=True)
     grouped: dict[int, list[str]] = defaultdict(list)
@@ -60,8 +53,9 @@ def _grouped(encoder: Encoder) -> tuple[list[list[str]], list[str]]:
         grouped[found[name]].append(name)
     ordered = [grouped[number] for number in sorted(grouped)]
     if len(ordered) > 1 and all("norm" in name for name in ordered[-1]):
-        return ordered[:-1], ordered[-1]
-    return ordered, []
+        last = ordered.pop()
+        ordered[-1] += last
+    return ordered
 
 
 def freeze(encoder: Encoder, parts: TrainedParts) -> list[nn.Module]:
@@ -129,14 +123,13 @@ def build_groups(
 
 def _factors(encoder: Encoder, parts: TrainedParts) -> dict[int, float]:
     """The factor of the learning rate of each parameter of an encoder, by its id."""
-    grouped, last = _grouped(encoder)
+    grouped = layers(encoder)
     if parts.layer_decay < 1 and len(grouped) == 1:
         raise UsageError(
             "train.layer_decay needs an encoder whose layers timm knows; leave it at 1 for this one"
         )
     parameters = dict(encoder.model.named_parameters())
-    # As in MAE's protocols, a norm after the last layer goes with the head.
-    factors = {id(parameters[name]): parts.encoder_lr for name in last}
+    factors: dict[int, float] = {}
     for number, layer in enumerate(grouped):
         # The head has the full rate, the last layer that times the decay, and so on down.
         factor = parts.encoder_lr * parts.layer_decay ** (len(grouped) - number)
