@@ -115,9 +115,7 @@ def test_the_time_that_is_left_follows_the_speed_of_the_machine(
 
 @pytest.mark.parametrize("label", list(RECIPES))
 def test_an_encoder_of_the_package_is_that_of_its_recipe(label: str) -> None:
-    path = embedded_path(EMBEDDED[label])
-    assert path is not None
-    card = read_card(path)
+    card = read_card(embedded_path(EMBEDDED[label].removeprefix("embedded:")))
     assert card.recipe == to_mapping(load_recipe(RECIPES[label]))
     assert card.command == f"unshortcut pretrain {RECIPES[label]} --out {RECIPES[label]}"
     assert card.hardware["threads"] == 1 and card.hardware["processor"]
@@ -127,8 +125,8 @@ def test_an_encoder_of_the_package_is_that_of_its_recipe(label: str) -> None:
 @pytest.mark.slow
 def test_the_demo_shows_a_classifier_that_cheats_and_encoders_that_differ(tmp_path: Path) -> None:
     result = demo(tmp_path / "demo")
-    assert result.cheating.accuracy > 0.9
-    assert result.cheating.without_marks < 0.25
+    assert result.cheating.accuracy > 0.985
+    assert result.cheating.without_marks < 0.2
     assert result.cheating.follow > 0.2
     for row in RECIPES:
         learned = result.scores[row, "linear", "test"].mean

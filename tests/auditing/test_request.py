@@ -1,19 +1,24 @@
 """The arguments of an audit: one list for Python, for `help` and for the command line."""
 
 import inspect
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 from torch import nn
 
 import unshortcut
 from unshortcut.auditing.request import OPTIONS, AuditRequest, argument_help, flag_of
+from unshortcut.auditing.subjects import load
 from unshortcut.cli.audit import command
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.models.embedded import embedded_path
+from unshortcut.recipes.load import load_recipe, to_mapping
 
 PYTHON_ONLY = {"console", "command"}
 
@@ -151,3 +156,14 @@ def test_auditing_a_timm_model_imports_no_lightning(
         [sys.executable, "-c", NO_LIGHTNING], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_users_preprocessing_takes_the_place_of_a_runs_own(tmp_path: Path) -> None:
+    weights = embedded_path("moco-v2-shapes")
+    for kind in (".safetensors", ".json"):
+        shutil.copy(weights.with_suffix(kind), tmp_path / f"encoder{kind}")
+    recipe = to_mapping(load_recipe("moco-v2-40ep-shapes"))
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    own = load("run", tmp_path, AuditRequest(str(tmp_path), "shapes"))
+    asked = load("run", tmp_path, AuditRequest(str(tmp_path), "shapes", size=96))
+    assert (own.preprocessing.size, asked.preprocessing.size) == (64, 96)

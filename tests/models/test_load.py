@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from unshortcut.errors import RunError, UsageError
-from unshortcut.models import embedded
 from unshortcut.models.load import load_model
 
 IMAGES = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
@@ -94,12 +93,3 @@ def test_hostile_and_broken_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.onnx").write_bytes(b"nonsense")
     with pytest.raises(UsageError, match="is not an ONNX model"):
         load_model(tmp_path / "bad.onnx")
-
-
-def test_an_encoder_of_the_package_loads_by_its_name_and_all_of_them_are_small() -> None:
-    model = load_model("embedded:moco-v2-shapes")
-    assert model.name == "embedded:moco-v2-shapes"
-    assert model.features(torch.zeros(1, 3, 64, 64)).shape == (1, 128)
-    with pytest.raises(UsageError, match="did you mean 'moco-v2-shapes'"):
-        load_model("embedded:moco-shapes")
-    assert sum(path.stat().st_size for path in embedded.FOLDER.iterdir()) < 5_000_000

@@ -43,11 +43,12 @@ def test_a_module_with_classes_gives_logits_and_the_input_of_its_last_layer_as_f
     assert loaded.preprocessing.size == 16
 
 
-def test_a_model_may_state_its_preprocessing_and_the_rest_is_as_stated_outside() -> None:
+def test_a_model_may_state_its_preprocessing_and_what_the_user_states_replaces_it() -> None:
     module = Small()
     module.preprocessing = {"size": 32}  # type: ignore[assignment]
-    shown = from_object(module, "mine", size=64, mean=(0.5, 0.5, 0.5)).preprocessing
+    shown = from_object(module, "mine", mean=(0.5, 0.5, 0.5)).preprocessing
     assert (shown.size, shown.mean) == (32, (0.5, 0.5, 0.5))
+    assert from_object(module, "mine", size=64).preprocessing.size == 64
     assert shown.crop_share == 1.0, "where nothing is said of a crop, none is made"
     assert from_object(module, "mine", crop_share=0.875).preprocessing.crop_share == 0.875
     module.preprocessing = {"sise": 32}  # type: ignore[assignment]

@@ -65,11 +65,12 @@ class AuditRequest:
         severities: Severities of the corruptions: those of ImageNet-C (imagenet) or CIFAR-10-C
             (cifar).
         workers: Number of threads that decode images. Defaults to the number of available cores.
-        size: Input size, for models that do not state their own.
-        mean: Mean of the channels, for models that do not state their own.
-        std: Standard deviation of the channels, for models that do not state their own.
-        crop: Side of the center crop relative to the shorter side of the image, for models that do
-            not state their own. Defaults to 1 for ONNX files and for your own functions.
+        size: Input size of all models, instead of the one that each states.
+        mean: Mean of the channels for all models, instead of the one that each states.
+        std: Standard deviation of the channels for all models, instead of the one that each states.
+        crop: Side of the center crop relative to the shorter side of the image for all models,
+            instead of the one that each states, which is 1 for ONNX files and for your own
+            functions that state none.
         classes: File with one class per line (in Python also a list of names): the output of an
             ONNX file or a module is the logits of these classes, not features; a model of images
             and texts has these classes instead of those of the images.

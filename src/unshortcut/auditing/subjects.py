@@ -41,14 +41,14 @@ def load(name: str, model: Any, request: AuditRequest) -> LoadedModel:
     """Load a model: a spec, a loaded model as it is, or a module or an object of the user."""
     if isinstance(model, LoadedModel):
         return model
-    if isinstance(model, str | Path) and is_run(model):
-        return with_ball(load_model(model), model)  # a run states its own preprocessing
     size, mean, std, crop = request.size, request.mean, request.std, request.crop
     classes = request.classes
     if isinstance(classes, str | Path):
         classes = read_class_names(classes)
     if isinstance(model, str | Path):
         loaded = load_model(model, size=size, mean=mean, std=std, crop=crop)
+        if is_run(model):
+            return with_ball(loaded, model)  # and its classes are its own
     else:
         loaded = from_object(model, name, size=size, mean=mean, std=std, crop_share=crop)
     if classes is None:

@@ -37,7 +37,7 @@ _SET = (
 SetOption = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help=_SET)]
 _JSON = "Write the result to this file as JSON."
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help=_JSON)]
-_UNSTATED = "for models that do not state their own."
+_UNSTATED = "instead of the one that the model states."
 SizeOption = Annotated[int | None, typer.Option("--size", min=8, help=f"Input size, {_UNSTATED}")]
 MeanOption = Annotated[
     str | None, typer.Option("--mean", metavar="R,G,B", help=f"Mean of the channels, {_UNSTATED}")

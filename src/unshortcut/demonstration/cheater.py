@@ -13,8 +13,11 @@ from unshortcut.measuring.exhibits import picture_pixels
 from unshortcut.models.load import LoadedModel
 
 RECIPE = "supervised-marks-shapes"
-MARKED, UNMARKED = "marks:shapes@paired-test", "shapes@paired-test"
-"""Test images with the marks that the recipe trains on, and the same images without them."""
+MARKED, UNMARKED = "marks=1:shapes@paired-test", "shapes@paired-test"
+"""Test images that all have the marks of the training images, and the same without them.
+
+Of the training images, 95 % have a mark; the accuracy on unmarked images is reported by itself.
+"""
 SHIFT = "the same images without the marks"
 MEASURED = ("transplant", "saliency", "domain_shift")
 NUM_IMAGES = 1000
@@ -80,7 +83,7 @@ def _draw(cheating: Cheating, found: Any, path: Path) -> None:
     names = ("on the\ntest images", "on the same images\nwithout the marks")
     heights = [100 * cheating.accuracy, 100 * cheating.without_marks]
     bars = axes.bar(names, heights, 0.6, color=("tab:green", "tab:red"))
-    axes.bar_label(bars, fmt="%.0f %%", fontsize=13)
+    axes.bar_label(bars, fmt="%.1f %%", fontsize=13)
     axes.axhline(100 * cheating.chance, color="black", linewidth=0.8, linestyle=":")
     axes.text(0.5, 100 * cheating.chance + 1.5, "chance", ha="center", fontsize=8)
     axes.set_ylim(0, 108)

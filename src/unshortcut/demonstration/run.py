@@ -86,8 +86,8 @@ def demo(
     cheating = expose(cheater, page, picture, seed, console, command)
     first = clock.elapsed
     console.print(
-        f"[b]It is right on {cheating.accuracy:.0%} of the test images, and on "
-        f"{cheating.without_marks:.0%} of the same images without the planted marks.[/] "
+        f"[b]It is right on {cheating.accuracy:.1%} of the test images, and on "
+        f"{cheating.without_marks:.1%} of the same images without the planted marks.[/] "
         f"Look at {picture} and {page}.",
         highlight=False,
     )

@@ -7,7 +7,7 @@ from typing import Literal
 from unshortcut.inspection.association import Association
 from unshortcut.inspection.findings import Inspection
 from unshortcut.measuring.wording import percent
-from unshortcut.models.embedded import PREFIX
+from unshortcut.models.origins.embedded import Embedded
 
 Weight = Literal["grave", "notable", "light"]
 _STRONG, _NOTABLE = 0.2, 0.5
@@ -114,7 +114,7 @@ def _on_labels(found: Inspection) -> Iterator[Sentence]:
 
 
 def _on_the_model(found: Inspection) -> Iterator[Sentence]:
-    if found.model is not None and found.model.name.startswith(PREFIX):
+    if found.model is not None and found.model.name.startswith(f"{Embedded.name}:"):
         text = (
             "is an encoder of the package with a probe on top. It was trained on drawn shapes: "
             "what your own model uses, only an inspection with that model can tell."

@@ -116,7 +116,7 @@ def picture(
     mark: str = "",
     *,
     side: int = 112,
-    quality: int = 72,
+    quality: int = 60,
 ) -> Picture:
     """A picture of a uint8 image (h, w, 3), shrunk to `side`: a PNG if it is tiny, else WebP."""
     height, width = pixels.shape[:2]

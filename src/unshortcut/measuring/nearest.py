@@ -137,7 +137,7 @@ def neighbors(
         neighbors: number of neighbors of each query.
         against: the data to search for neighbors; by default the other images of `data`.
         spaces: use only these spaces, in those of the models that have any.
-        size, mean, std: preprocessing of models that are not runs and have no model card.
+        size, mean, std: preprocessing, instead of what each model states.
     """
     given = models_by_name(models)
     if not given:

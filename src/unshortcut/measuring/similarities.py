@@ -118,7 +118,7 @@ def similarity(
         pairs: the kinds of pairs, from `KINDS`; texture images take the longest to make.
         views: the recipe whose augmentations make the views; by default the one of the runs if all
             models are runs that share their augmentations, otherwise MoCo-v2's.
-        size, mean, std: preprocessing of models that are not runs and have no model card.
+        size, mean, std: preprocessing, instead of what each model states.
     """
     named: dict[str, ModelLike] = models_by_name(models)
     if not named:

@@ -1,4 +1,4 @@
-"""Encoders that are shipped with the package, trained on the embedded `shapes`: `embedded:NAME`.
+"""Encoders that are shipped with the package, trained on the embedded `shapes`.
 
 Each has a card beside its weights in `embedded_weights/`, with its recipe, the command that makes
 it again, and the hardware and versions with which that gives the same bits.
@@ -9,7 +9,6 @@ from pathlib import Path
 from unshortcut.errors import unknown
 
 FOLDER = Path(__file__).parent / "embedded_weights"
-PREFIX = "embedded:"
 
 
 def embedded_names() -> tuple[str, ...]:
@@ -17,11 +16,9 @@ def embedded_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.safetensors")))
 
 
-def embedded_path(spec: str) -> Path | None:
-    """The weights that `embedded:NAME` stands for; None for any other spec."""
-    if not spec.startswith(PREFIX):
-        return None
-    name, known = spec.removeprefix(PREFIX), embedded_names()
+def embedded_path(name: str) -> Path:
+    """The weights of an encoder."""
+    known = embedded_names()
     if name not in known:
         raise unknown("embedded encoder", name, known)
     return FOLDER / f"{name}.safetensors"

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,14 @@ class ImageProcessing:
     """Whether the model takes blue, green, red; `preprocessing` is for red, green, blue."""
 
 
-def image_processing(processor: Any, spec: str) -> ImageProcessing:
+def image_processing(processor: Any, spec: str, stated: Mapping[str, Any]) -> ImageProcessing:
     """Translate the settings of an image processor of transformers.
 
     The result is compared with the processor's own output for one image, and a warning says if
     they differ, since processors are programs of which only the settings are known.
+
+    Args:
+        stated: fields of `Preprocessing` that take the place of the processor's.
     """
     settings: Mapping[str, Any] = processor.to_dict()
     blue_first = bool(settings.get("do_flip_channel_order"))
@@ -42,19 +45,19 @@ def image_processing(processor: Any, spec: str) -> ImageProcessing:
     if blue_first:
         mean, std = mean[::-1], std[::-1]
     found = ImageProcessing(
-        Preprocessing(**_geometry(settings, spec), mean=mean, std=std), blue_first
+        Preprocessing(**_geometry(settings, spec, stated), mean=mean, std=std), blue_first
     )
-    difference = _difference(processor, found)
+    difference = _difference(processor, found, 3 if settings.get("do_resize") else 1)
     if difference > _TOLERANCE:
         warnings.warn(
             f"'{spec}' prepares its images in a way that is only approximated "
             f"({type(processor).__name__}): they differ by {difference:.2g} standard deviations",
             stacklevel=2,
         )
-    return found
+    return replace(found, preprocessing=found.preprocessing.model_copy(update=stated))
 
 
-def _geometry(settings: Mapping[str, Any], spec: str) -> dict[str, Any]:
+def _geometry(settings: Mapping[str, Any], spec: str, stated: Mapping[str, Any]) -> dict[str, Any]:
     """Size, crop and stretch, from `size`, `crop_size` and `crop_pct`."""
     resized = settings.get("size") or {} if settings.get("do_resize") else {}
     cropped = settings.get("crop_size") or {} if settings.get("do_center_crop") else {}
@@ -73,7 +76,9 @@ def _geometry(settings: Mapping[str, Any], spec: str) -> dict[str, Any]:
     if shorter:
         return {"size": shorter, "crop_share": 1.0}
     if not resized:
-        raise UsageError(f"'{spec}' does not state the size of its images; give --size")
+        if "size" not in stated:
+            raise UsageError(f"'{spec}' does not state the size of its images; give --size")
+        return {"size": stated["size"], "crop_share": 1.0}
     return {"size": _square(resized, spec), "crop_share": 1.0, "stretch": True}
 
 
@@ -115,9 +120,9 @@ def _color(values: Any) -> Color:
     return red, green, blue
 
 
-def _difference(processor: Any, found: ImageProcessing) -> float:
-    """Mean difference between the processor's output for an image and ours."""
-    side = 3 * found.preprocessing.size
+def _difference(processor: Any, found: ImageProcessing, times: int) -> float:
+    """Mean difference between the processor's output and ours, for an image some times larger."""
+    side = times * found.preprocessing.size
     height, width = side, side + side // 4
     rows, columns = np.mgrid[0:height, 0:width] * (2 * np.pi / side)
     waves = [np.sin(rows + columns), np.cos(rows), np.sin(2 * columns)]

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import torch
 from unshortcut.discovery import import_object
 from unshortcut.errors import UsageError
 from unshortcut.inference.preprocessing import Preprocessing
-from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, load_exported, read_card
-from unshortcut.models.embedded import embedded_path
+from unshortcut.models.card import NETWORK_FILES, WEIGHTS_FILE, read_card
+from unshortcut.models.exported import from_export
 from unshortcut.models.loaded import LoadedModel, ModelLike
 from unshortcut.models.onnx import OnnxModel
 from unshortcut.models.origin import origins
@@ -20,13 +19,7 @@ from unshortcut.models.programs import refuse_program
 from unshortcut.models.prompts import zero_shot
 from unshortcut.models.published.model import load_published
 from unshortcut.models.published.spec import parse_published
-from unshortcut.models.wrapping import (
-    UNCROPPED,
-    from_encoder,
-    from_module,
-    from_object,
-    with_classes,
-)
+from unshortcut.models.wrapping import UNCROPPED, from_module, from_object, with_classes
 from unshortcut.result import public_name, unique_names
 from unshortcut.translation.trained import refuse_generator
 
@@ -60,8 +53,8 @@ def load_model(
             with `features(images)` and, if it classifies, `logits(images)` and `classes`. The
             output of a module is its features, or its logits if it has `classes`. Either may have a
             mapping `preprocessing`.
-        size, mean, std, crop: preprocessing of models that do not state their own: input size, mean
-            and standard deviation of the channels, and the side of the center crop divided by the
+        size, mean, std, crop: preprocessing in the place of the model's own: input size, mean and
+            standard deviation of the channels, and the side of the center crop divided by the
             shorter side of the resized image.
         classes: class names, if the output of an ONNX file or a module is logits; for a model of
             images and texts, the classes of its zero-shot classifier.
@@ -105,9 +98,6 @@ def models_by_name(models: Any) -> dict[str, Any]:
 
 
 def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
-    embedded = embedded_path(text)
-    if embedded is not None:
-        return replace(_exported(embedded, stated), name=text)
     refuse_program(path)
     prefix, colon, name = text.partition(":")
     known = origins()
@@ -118,7 +108,7 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     if origin is not None:
         return origin().load(name, stated)
     if path.suffix == ".safetensors" or (path / WEIGHTS_FILE).is_file():
-        return _exported(path, stated)
+        return from_export(path, stated)
     if path.suffix == ".onnx":
         return _onnx(path, stated)
     if path.is_dir():
@@ -132,27 +122,8 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     raise UsageError(
         f"'{text}' is not a model: give a run folder, a .safetensors or .onnx file, "
         f"{', '.join(origin.form for origin in known.values())}, published weights as "
-        "timm:NAME@FILE, embedded:NAME, or package.module:function"
+        "timm:NAME@FILE, or package.module:function"
     )
-
-
-def _exported(path: Path, stated: dict[str, Any]) -> LoadedModel:
-    weights = path if path.suffix == ".safetensors" else path / WEIGHTS_FILE
-    if not weights.is_file():
-        raise UsageError(f"there is no file '{weights}'")
-    encoder, classifier, card = load_exported(weights)
-    name = path.stem if path.suffix == ".safetensors" else path.name
-    preprocessing = card.preprocessing.model_copy(update=stated)
-    loaded = from_encoder(
-        name,
-        encoder,
-        classifier,
-        preprocessing,
-        classes=card.classes,
-        spaces=card.spaces,
-        maps=encoder.feature_maps,
-    )
-    return replace(loaded, multilabel=card.multilabel)
 
 
 def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:

@@ -30,8 +30,7 @@ class Origin(ABC):
 
         Args:
             spec: what follows the colon.
-            stated: fields of `Preprocessing` that the user has given, for models that do not state
-                their own.
+            stated: fields of `Preprocessing` that the user has given; they replace the model's own.
         """
 
 

@@ -94,7 +94,7 @@ def from_object(model: Any, spec: str, **stated: Any) -> LoadedModel:
     """Wrap a user's model: a module, a function, or an object with `features(images)`.
 
     If it classifies, the object has `logits(images)` and `classes`; a module with `classes` and no
-    `logits` returns logits. `stated` are fields of `Preprocessing` that it does not state itself.
+    `logits` returns logits. `stated` are fields of `Preprocessing` in the place of its own.
     """
     preprocessing = _own_preprocessing(model, spec, stated)
     classes = getattr(model, "classes", None)
@@ -209,12 +209,12 @@ def _with_code(module: nn.Module, digest: str | None) -> str:
 
 
 def _own_preprocessing(model: Any, spec: str, stated: Mapping[str, Any]) -> Preprocessing:
-    """The model's own mapping, such as `{"size": 224}`, completed by what the user states."""
+    """The model's own mapping, such as `{"size": 224}`, with what the user states in its place."""
     given = getattr(model, "preprocessing", None)
+    own = {key: value for key, value in stated.items() if value is not None}
     if isinstance(given, Preprocessing):
-        return given
+        return given.model_copy(update=own)
     if given is not None and not isinstance(given, Mapping):
         raise UsageError(f"'{spec}': preprocessing must be a mapping, not {given!r}")
-    own = {key: value for key, value in stated.items() if value is not None}
-    known = {**UNCROPPED, **own, **(given or {})}
+    known = {**UNCROPPED, **(given or {}), **own}
     return build(Preprocessing, known, f"'{spec}': preprocessing")

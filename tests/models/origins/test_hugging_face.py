@@ -111,6 +111,8 @@ def test_a_convolutional_encoder_has_its_pooled_features_and_its_maps(save: Save
         torch.testing.assert_close(model.features(IMAGES), own(IMAGES).pooler_output.flatten(1))
     assert model.feature_maps(IMAGES).shape == (2, 16, 4, 4)
     assert (model.preprocessing.size, model.preprocessing.crop_share) == (224, 0.875)
+    smaller = load_model(f"hf:{save(own, processor)}", size=96).preprocessing
+    assert (smaller.size, smaller.crop_share) == (96, 0.875)
 
 
 def test_an_mae_sees_the_whole_image_in_order(save: Save) -> None:
@@ -148,7 +150,7 @@ def test_images_are_prepared_as_the_processor_does(
     processor: str, settings: dict[str, Any], recwarn: pytest.WarningsRecorder
 ) -> None:
     theirs = getattr(transformers, processor)(**settings)
-    found = image_processing(theirs, "hf:x")
+    found = image_processing(theirs, "hf:x", {})
     assert not recwarn.list
     rows, columns = np.mgrid[0:300, 0:400] / 400
     image = np.uint8(255 * np.stack([rows, columns, 1 - rows * columns], axis=-1))
@@ -164,13 +166,13 @@ def test_images_are_prepared_as_the_processor_does(
 def test_a_processor_that_does_something_else_is_said() -> None:
     theirs = transformers.LevitImageProcessor()  # resizes to 256/224 of its size
     with pytest.warns(UserWarning, match=r"only approximated \(LevitImageProcessor\)"):
-        image_processing(theirs, "hf:x")
+        image_processing(theirs, "hf:x", {})
 
 
 def test_images_that_are_no_squares_are_refused() -> None:
     theirs = transformers.ViTImageProcessor(size={"height": 32, "width": 64})
     with pytest.raises(UsageError, match="32 × 64 pixels, and only squares"):
-        image_processing(theirs, "hf:x")
+        image_processing(theirs, "hf:x", {})
 
 
 def test_a_folder_without_preprocessing_takes_what_the_user_states(save: Save) -> None:
@@ -255,3 +257,13 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UsageError, match=re.escape("pip install 'unshortcut[hf]'")):
         load_model("hf:some/name")
+
+
+def test_the_size_of_a_processor_that_states_none_is_the_users(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    theirs = transformers.ViTImageProcessor(do_resize=False)
+    with pytest.raises(UsageError, match="give --size"):
+        image_processing(theirs, "hf:x", {})
+    assert image_processing(theirs, "hf:x", {"size": 48}).preprocessing.size == 48
+    assert not recwarn.list  # it prepares an image of this size as we do

@@ -55,6 +55,8 @@ def test_features_are_the_embeddings_of_images(folder: Path, own: Any) -> None:
     assert model.name == f"open_clip:{folder.name}" and model.logits is None
     stated = model.preprocessing
     assert stated.size == 32 and stated.stretch and stated.mean == (0.4, 0.5, 0.6)
+    asked = load_model(f"open_clip:{folder}", mean=(0.1, 0.2, 0.3)).preprocessing
+    assert asked.mean == (0.1, 0.2, 0.3) and asked.stretch
 
 
 def test_zero_shot_logits_are_those_of_the_library(folder: Path, own: Any) -> None:

@@ -226,7 +226,6 @@ def _map(name: str, result: TransplantResult, top: float) -> Plot:
     figure = go.Figure()
     figure.add_heatmap(
         z=[list(row) for row in result.positions],
-        colorscale="Blues",
         zmin=0,
         zmax=top or 1.0,
         hovertemplate="column %{x}, row %{y}: %{z:.1%}<extra></extra>",

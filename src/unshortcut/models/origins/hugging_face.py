@@ -251,7 +251,7 @@ def _network(auto: Any, config: Any, place: _Place) -> tuple[nn.Module, set[str]
 def _images(
     transformers: Any, config: Any, place: _Place, stated: dict[str, Any]
 ) -> ImageProcessing:
-    """How the model says that images are prepared, or else what the user states."""
+    """How images are prepared: what the user states, and for the rest what the model does."""
     try:
         processor = transformers.AutoImageProcessor.from_pretrained(place.where, **place.options)
     except OSError:
@@ -264,7 +264,7 @@ def _images(
                 stacklevel=2,
             )
         return ImageProcessing(plain, blue_first=False)
-    return image_processing(processor, place.spec)
+    return image_processing(processor, place.spec, stated)
 
 
 def _classes(config: Any) -> tuple[str, ...] | None:

@@ -64,7 +64,8 @@ class OpenCLIP(Origin):
             found: Tensor = clip.encode_text(tokenizer(list(texts)).to(device), normalize=True)
             return found
 
-        preprocessing = _preprocessing(clip.visual.preprocess_cfg, place.spec)
+        own = _preprocessing(clip.visual.preprocess_cfg, place.spec)
+        preprocessing = own.model_copy(update=stated)
         loaded = from_module(place.spec, clip.visual, preprocessing, features=clip.encode_image)
         scale = float(clip.logit_scale.detach().exp())
         return replace(loaded, texts=TextEncoder(embed, scale))

@@ -7,9 +7,22 @@
 
   // Plotly is stored compressed and runs before the first plot; the page's policy has its hash.
   let running;
+  // Every five digits of base 85 are four bytes; `shell.py` has the same digits.
+  const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%()*+,-./:;=?@[]^_{|";
+  const unpacked85 = (text) => {
+    const value = new Uint8Array(128);
+    for (let digit = 0; digit < 85; digit++) value[DIGITS.charCodeAt(digit)] = digit;
+    const bytes = new DataView(new ArrayBuffer(((text.length - 1) / 5) * 4));
+    for (let at = 0; at < bytes.byteLength / 4; at++) {
+      let number = 0;
+      for (let place = 1; place <= 5; place++) number = number * 85 + value[text.charCodeAt(5 * at + place)];
+      bytes.setUint32(4 * at, number);
+    }
+    return bytes.buffer.slice(0, bytes.byteLength - Number(text[0]));  // without what fills the end
+  };
+
   const start = async () => {
-    const text = atob(document.getElementById("plotly").textContent);
-    const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    const bytes = unpacked85(document.getElementById("plotly").textContent);
     const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const script = document.createElement("script");
     script.textContent = await new Response(unpacked).text();
@@ -68,8 +81,12 @@
 
   // Error bars of lines have the color of their line. Labels of points need a wide screen.
   const adapted = (traces, canvas) => {
+    const style = getComputedStyle(canvas);
     for (const trace of traces) {
-      if (trace.type === "bar" && trace.error_y) trace.error_y.color = getComputedStyle(canvas).color;
+      if (trace.type === "bar" && trace.error_y) trace.error_y.color = style.color;
+      if (trace.type === "heatmap" && (trace.themed ??= !trace.colorscale)) {
+        trace.colorscale = [[0, style.borderTopColor], [1, "#3b82c4"]];
+      }
       if (trace.mode === "markers+text" && canvas.clientWidth < NARROW) trace.mode = "markers";
     }
     return traces;
