@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -10,12 +11,13 @@ from rich.console import Console
 from torch import Tensor
 
 from tests.measuring.made import Arrays
+from unshortcut.arrays import ImageArray
 from unshortcut.fixing.carrier_list import Carriers
 from unshortcut.fixing.carriers import _tells, find_carriers
 from unshortcut.fixing.carriers_page import write_page
 from unshortcut.fixing.cues import lists_nothing, read_cues
 from unshortcut.fixing.search import SearchedImages, learn_template, threshold
-from unshortcut.imaging.template import Template
+from unshortcut.imaging.template import Template, best_match
 from unshortcut.models.load import LoadedModel, from_object
 from unshortcut.views.evaluation import EvaluationView
 
@@ -142,4 +144,26 @@ def test_boxes_come_back_in_pixels_of_the_full_image() -> None:
 
 def test_a_patch_that_occurs_once_stays_as_it_is() -> None:
     patch = Template.of(np.random.default_rng(0).integers(0, 256, (8, 8, 3)).astype(np.uint8))
-    assert learn_template(patch, []) is patch
+    assert learn_template(patch, [], []) is patch
+
+
+def test_a_tag_is_learned_without_what_its_best_matches_share() -> None:
+    """A quarter of the images with the tag are white around it, and so is the patch."""
+    rng = np.random.default_rng(0)
+    tag = np.repeat((rng.random(14) < 0.5)[None, :, None] * np.uint8(230), 6, axis=0)
+
+    def image(tagged: bool, white: bool) -> ImageArray:
+        pixels = rng.integers(0, 256, (32, 32, 3)).astype(np.uint8)
+        pixels = cv2.GaussianBlur(pixels, (0, 0), 2)
+        pixels = np.full_like(pixels, 245) if white else pixels
+        if tagged:
+            pixels[26:, :14] = tag
+        return pixels
+
+    own = [image(True, number % 4 == 0) for number in range(80)]
+    others = [image(False, number % 4 == 0) for number in range(80)]
+    patch = Template.of(own[0][16:, :16])
+    template = learn_template(patch, own[1:], others)
+    assert template.mask[10:, :14].mean() > 0.9 and template.mask[:8].mean() < 0.2
+    bound = threshold(np.array([best_match(one, template).score for one in others]))
+    assert np.mean([best_match(one, template).score >= bound for one in own]) > 0.9

@@ -38,7 +38,7 @@ LIFT = 0.25
 OF_A_CLASS, IN_ALL = 2, 12
 """Patches that are searched, at most."""
 LEARNED_FROM = 120
-"""Images of the class of a patch that its steady part is learned from, at most."""
+"""Images of the class of a patch, and of others, that its steady part is learned from, about."""
 _OWN, _FEWEST = 0.5, 3
 """Share of its carriers that must be of its class, and their least number: a patch that occurs as
 often elsewhere tells nothing of the class, and one that hardly occurs is no cue of the data."""
@@ -164,14 +164,19 @@ def _template(patch: Patch, images: SearchedImages) -> Template:
     """The steady part of a patch within its class."""
     source = images.source
     assert source.labels is not None and source.classes is not None
-    own = np.flatnonzero(source.labels == source.classes.index(patch.label)).tolist()
+    is_own = source.labels == source.classes.index(patch.label)
+    own, others = np.flatnonzero(is_own).tolist(), np.flatnonzero(~is_own)
     donor = next(index for index in own if source.identity(index) == patch.image)
     pixels = images.pixels(donor)
     assert pixels is not None  # the audit has read it
     left, top, right, bottom = (round(share * images.side) for share in patch.box)
     whole = Template.of(pixels[top : max(bottom, top + 2), left : max(right, left + 2)])
-    seen = [images.pixels(index) for index in own[:LEARNED_FROM] if index != donor]
-    return learn_template(whole, [one for one in seen if one is not None])
+    seen = [index for index in own[:LEARNED_FROM] if index != donor]
+    spread = others[:: max(1, len(others) // LEARNED_FROM)].tolist()
+    known, unrelated = (
+        [one for one in map(images.pixels, rows) if one is not None] for rows in (seen, spread)
+    )
+    return learn_template(whole, known, unrelated)
 
 
 def _located(

@@ -20,8 +20,9 @@ SIDE = 96
 """Images are searched at this side at most; a cue that a network goes by is still visible."""
 SHOWN_SIDE = 112
 """Least side of an image that is shown with a frame."""
-EXAMPLES = 12
-"""Best matches in the class of a patch, from which its steady part is learned."""
+EXAMPLES = (12, 24, 48)
+"""Numbers of best matches in the class of a patch, from which its steady part is learned: few for
+a rare cue, many for a frequent one, whose best matches also share what is around it."""
 ROUNDS = 2
 """The steady part is searched again, because it finds better examples than the whole patch."""
 FLOOR, CEILING = 0.5, 0.95
@@ -85,16 +86,36 @@ class SearchedImages:
         return found[0], found[1], found[2], found[3]
 
 
-def learn_template(patch: Template, images: Sequence[ImageArray]) -> Template:
-    """The steady part of a patch, learned from its best matches among images of its class."""
+def learn_template(
+    patch: Template, images: Sequence[ImageArray], others: Sequence[ImageArray]
+) -> Template:
+    """The steady part of a patch that most images of its class have.
+
+    Args:
+        images: other images of its class, from whose best matches the steady part is learned.
+        others: images of other classes, which say how well a template matches by chance.
+    """
+    counts = sorted({min(count, len(images)) for count in EXAMPLES})
+    found = [_learned(patch, images, count) for count in counts]
+
+    def carriers(template: Template) -> int:
+        scores = [best_match(image, template).score for image in others]
+        bound = threshold(np.array(scores))
+        return sum(best_match(image, template).score >= bound for image in images)
+
+    return max(found, key=carriers)
+
+
+def _learned(patch: Template, images: Sequence[ImageArray], examples: int) -> Template:
+    """The steady part of a patch in its best matches."""
     template = patch
+    height, width = patch.mask.shape
     for _ in range(ROUNDS):
         matches = [(best_match(image, template), image) for image in images]
         matches.sort(key=lambda pair: -pair[0].score)
-        height, width = patch.mask.shape
         cuts = [
             _cut(image, match, height, width)
-            for match, image in matches[:EXAMPLES]
+            for match, image in matches[:examples]
             if match.score > 0
         ]
         if len(cuts) < 3:

@@ -12,7 +12,7 @@ from unshortcut.fixing.pulled import balanced_weights, fit_pulled
 from unshortcut.measuring.linear_head import Doubles, Head, Indices
 
 PULLS = (0.1, 0.03, 0.01, 0.003)
-STEADINESS = (0.03, 0.1, 0.3)
+STEADINESS = (0.03, 0.1)
 """Weights of the change of the logits to choose from."""
 
 
