@@ -89,7 +89,7 @@ class SearchedImages:
 def learn_template(
     patch: Template, images: Sequence[ImageArray], others: Sequence[ImageArray]
 ) -> Template:
-    """The steady part of a patch that most images of its class have.
+    """The steady part of a patch that most images of its class have; of equal ones the smallest.
 
     Args:
         images: other images of its class, from whose best matches the steady part is learned.
@@ -103,7 +103,7 @@ def learn_template(
         bound = threshold(np.array(scores))
         return sum(best_match(image, template).score >= bound for image in images)
 
-    return max(found, key=carriers)
+    return max(found, key=lambda template: (carriers(template), -template.mask.sum()))
 
 
 def _learned(patch: Template, images: Sequence[ImageArray], examples: int) -> Template:
