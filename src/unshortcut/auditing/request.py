@@ -14,6 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from unshortcut.data.naming import data_name
 from unshortcut.errors import UsageError
 from unshortcut.result import public_name
 
@@ -133,7 +134,7 @@ class AuditRequest:
         only = [self.only] if isinstance(self.only, str) else self.only
         every = "a quick audit" if self.profile == "quick" else "all measurements"
         measurements = ", ".join(only) or every
-        return f"Auditing {models} on {_label(self.data)}: {measurements}"
+        return f"Auditing {models} on {data_name(self.data)}: {measurements}"
 
     def command_line(self) -> str:
         """The command that comes closest to this request, without private folders."""

@@ -62,11 +62,9 @@ def command(
     typer.echo(f"Fixing {model} on {data}", err=True)
     from unshortcut.auditing.requirements import check_requirements, parse_requirements
     from unshortcut.fixing.changes_page import PAGE as CHANGES
-    from unshortcut.fixing.changes_page import write_changes
     from unshortcut.fixing.cues import lists_nothing
     from unshortcut.fixing.run import AFTER, AUDITED, PAGE, fix
     from unshortcut.measurements.measurement import measurements
-    from unshortcut.result import public_name
 
     measured = [name for entry in only for name in entry.split(",")] or list(AUDITED)
     measurements(measured)  # a name that is unknown is said before anything is computed
@@ -97,10 +95,6 @@ def command(
     console.print(run.outcome.sentence(), highlight=False, markup=False)
     if run.report is None:
         return
-    words = ["unshortcut", "fix", public_name(model), "--data", public_name(data)]
-    words += [] if groups is None else ["--groups", groups.name]
-    words += [word for one in components for word in ("--components", one)]
-    write_changes(out / CHANGES, run.outcome, run.before, run.after, command=words)
     console.print(
         escape(
             f"The fixed model is in {out}, with {CHANGES}, accuracy by group before and after, and "

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from unshortcut.data.folder import FolderSource
 from unshortcut.data.open import DataSpec
 from unshortcut.data.planted import Planted
 from unshortcut.data.proposals import WithProposals
@@ -29,6 +30,8 @@ def data_name(data: Data) -> str:
         return f"{data_name(data.source)} with proposals"
     if isinstance(data, Planted):
         return f"{data.cue}:{data_name(data.source)}"
+    if isinstance(data, FolderSource):
+        return data.root.name
     return type(data).__name__ if isinstance(data, ImageSource) else public_name(str(data))
 
 

@@ -12,6 +12,7 @@ from unshortcut.fixing.samples import CellAccuracies
 from unshortcut.measuring.estimates import Estimate, difference
 from unshortcut.measuring.exhibits import Cell, Column, Exhibit, Plot, Table
 from unshortcut.measuring.plots import Bars, bars, model_colors
+from unshortcut.measuring.wording import percent
 from unshortcut.report.shell import ENVIRONMENT, render_page
 
 PAGE = "changes.html"
@@ -61,10 +62,10 @@ def _sentence(before: CellAccuracies, after: CellAccuracies) -> str:
     worst = int(before.names.index(before.worst_name))
     return (
         f"'{before.worst_name}', the worst group of the first model, goes from "
-        f"{before.worst():.1%} to {after.by_cell()[worst]:.1%}, the worst of all from "
-        f"{before.worst():.1%} to {after.worst():.1%}, the mean over groups from "
-        f"{before.mean_of_cells():.1%} to {after.mean_of_cells():.1%}, and all images together "
-        f"from {before.mean():.1%} to {after.mean():.1%}."
+        f"{_move(before.worst(), after.by_cell()[worst])}, the worst of all from "
+        f"{_move(before.worst(), after.worst())}, the mean over groups from "
+        f"{_move(before.mean_of_cells(), after.mean_of_cells())}, and all images together from "
+        f"{_move(before.mean(), after.mean())}."
     )
 
 
@@ -111,3 +112,7 @@ def _estimates(found: CellAccuracies) -> list[Estimate]:
 
 def _ends(one: Estimate) -> tuple[float, float, float]:
     return one.value, one.low, one.high
+
+
+def _move(before: float, after: float) -> str:
+    return f"{percent(before, 1)} to {percent(after, 1)}"

@@ -9,6 +9,7 @@ import numpy as np
 from unshortcut.fixing.samples import CellAccuracies, Samples
 from unshortcut.measuring.estimates import Estimate
 from unshortcut.measuring.linear_head import Head, Indices
+from unshortcut.measuring.wording import percent
 from unshortcut.progress import OnProgress
 
 Word = Literal["fixed", "nothing to fix", "costs more than it brings"]
@@ -45,9 +46,10 @@ class Outcome:
     def sentence(self) -> str:
         """What came out, for people."""
         worst = (
-            f"the worst group ('{self.before.worst_name}') goes from {self.before.worst():.1%} to "
-            f"{self.after.worst():.1%} on held-out images, all together from "
-            f"{self.before.mean():.1%} to {self.after.mean():.1%}"
+            f"the worst group ('{self.before.worst_name}') goes from "
+            f"{percent(self.before.worst(), 1)} to {percent(self.after.worst(), 1)} on held-out "
+            f"images, all together from {percent(self.before.mean(), 1)} to "
+            f"{percent(self.after.mean(), 1)}"
         )
         if self.word == "fixed":
             return f"Fixed by {self.description}: {worst}."

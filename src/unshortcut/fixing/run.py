@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 
-from unshortcut.data.naming import Data
+from unshortcut.data.naming import Data, data_name
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError, unknown
 from unshortcut.files import write_text
+from unshortcut.fixing.changes_page import PAGE as CHANGES
+from unshortcut.fixing.changes_page import write_changes
 from unshortcut.fixing.cues import Cues, names_of, read_cues
 from unshortcut.fixing.first_head import Frozen, load_frozen, probe_head
 from unshortcut.fixing.images import FixImages, open_fix_images, was_fitted_on
@@ -46,6 +48,7 @@ AUDITED = ("transplant", "texture_only", "frequency", "confidence", "saliency")
 _README = """\
 A run of `unshortcut fix`. Files in this folder:
   encoder.safetensors    the encoder, unchanged, with its refitted head, and its card encoder.json
+  changes.html           the accuracy of every group before and after
   report.html            the audit of the model before and after
   result.json            accuracies before and after, and what was chosen
 """
@@ -131,6 +134,9 @@ def fix(
         about = About(images.classes, frozen.preprocessing, _origin(chosen, outcome, seed))
         save_with_head(frozen.encoder, outcome.head.layer(), folder / WEIGHTS_FILE, about)
         report = work.audit(first, outcome.head, folder / PAGE, only)
+        lists = [] if cues is None else ["--groups", cues.path.name]
+        words = ["unshortcut", "fix", frozen.name, "--data", data_name(data), *lists]
+        write_changes(folder / CHANGES, outcome, before, after, command=words)
         write_text(folder / "README.txt", _README)
     metrics = _metrics(chosen, outcome, before, after)
     write_result(
