@@ -105,7 +105,7 @@ def test_the_summary_names_models_data_and_measurements() -> None:
     request = AuditRequest(["/home/me/run", nn.Identity()], "shapes@test")
     assert request.summary() == "Auditing run, Identity on shapes@test: all measurements"
     request = AuditRequest({"mine": "run"}, Shapes("test", count=8), only="coarse")
-    assert request.summary() == "Auditing mine on Shapes: coarse"
+    assert request.summary() == "Auditing mine on shapes@test: coarse"
 
 
 def test_what_is_audited_is_printed_before_torch_is_imported() -> None:

@@ -31,7 +31,7 @@ def test_groups_are_compared_before_and_after(tmp_path: Path) -> None:
     html = page.read_text()
     (body,) = (one for one in parsed(html) if one.tag == "body")
     text = " ".join(body.text.split())
-    assert "goes from 10.0% to 70.0%" in text and "from 76.2% to 77.5%" in text
+    assert "goes from 10.0 % to 70.0 %" in text and "from 76.2 % to 77.5 %" in text
     assert "dog <i>, without" in text and "dog <i>, without" not in html
     table = text[text.index("All groups") :]
     assert table.index("dog <i>, without") < table.index("cat") < table.index("dog <i>, tag")

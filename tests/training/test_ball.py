@@ -83,7 +83,9 @@ def test_a_run_without_the_hyperbolic_loss_has_no_ball(run: Path, tmp_path: Path
     other = tmp_path / "other"
     shutil.copytree(run, other)
     text = (other / "recipe.yaml").read_text()
-    assert "hyperbolic_weight: 0.1" in text
-    (other / "recipe.yaml").write_text(text.replace("_weight: 0.1", "_weight: 0.0"))
+    assert "hyperbolic_weight: 1.0" in text
+    (other / "recipe.yaml").write_text(
+        text.replace("hyperbolic_weight: 1.0", "hyperbolic_weight: 0.0")
+    )
     model = load_model(other)
     assert with_ball(model, other) is model

@@ -14,7 +14,6 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from unshortcut.data.naming import data_name
 from unshortcut.errors import UsageError
 from unshortcut.result import public_name
 
@@ -134,7 +133,7 @@ class AuditRequest:
         only = [self.only] if isinstance(self.only, str) else self.only
         every = "a quick audit" if self.profile == "quick" else "all measurements"
         measurements = ", ".join(only) or every
-        return f"Auditing {models} on {data_name(self.data)}: {measurements}"
+        return f"Auditing {models} on {_data_label(self.data)}: {measurements}"
 
     def command_line(self) -> str:
         """The command that comes closest to this request, without private folders."""
@@ -199,6 +198,14 @@ def argument_help() -> dict[str, str]:
     _, _, arguments = inspect.cleandoc(AuditRequest.__doc__ or "").partition("Args:\n")
     found = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", arguments, re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in found}
+
+
+def _data_label(data: Any) -> str:
+    if isinstance(data, str | Path):
+        return public_name(str(data))
+    from unshortcut.data.naming import data_name  # imports torch, as a source has done already
+
+    return data_name(data)
 
 
 def _label(value: Any) -> str:
