@@ -97,11 +97,20 @@ def test_batch_norm_leaves_scenes_longer_than_objects() -> None:
     assert alone[0] < 1.3 * alone[1]
 
 
-def test_views_of_several_sizes_are_refused() -> None:
+def test_views_of_another_size_are_encoded_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     views = random_views(VIEWS, 4, seed=1)
     views["scene"] = views["scene"][..., :-2, :-2]
-    with pytest.raises(UsageError, match="the views of 'hcl' must have one size"):
-        hcl().loss(Batch(views))
+    method, sizes = hcl(), []
+
+    def means(images: torch.Tensor) -> tuple[torch.Tensor]:
+        sizes.append(len(images))
+        return (images.mean(dim=(2, 3)),)
+
+    monkeypatch.setattr(method, "encode_rows", means)
+    encoded = method.encode_together(Batch(views))
+    assert sizes == [8, 4]
+    for name in ("query", "key", "scene"):
+        torch.testing.assert_close(encoded[name][0], views[name].mean(dim=(2, 3)))
 
 
 def test_each_loss_alone_asks_only_for_its_views() -> None:

@@ -19,7 +19,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unshortcut.distributed import gather
-from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, PositiveInt, PositiveNumber
 from unshortcut.losses.info_nce import info_nce_loss
 from unshortcut.losses.loss import in_float32
@@ -132,16 +131,20 @@ class HCL(MoCo):
         """What `encode_rows` gives for each view that has a gradient, encoded as one batch.
 
         The views of an image stand side by side, so that every group of batch norm has all kinds.
+        Views of another size are a batch of their own.
         """
         chosen = self.settings
         names = (*PAIR * bool(chosen.euclidean_weight), *["scene"] * bool(chosen.hyperbolic_weight))
-        views = [batch.views[name] for name in names]
-        if len({view.shape for view in views}) > 1:
-            sizes = ", ".join(f"{view.shape[-1]} px" for view in views)
-            raise UsageError(f"the views of '{chosen.name}' must have one size, not {sizes}")
-        outputs = self.encode_rows(torch.stack(views, dim=1).flatten(0, 1))
-        apart = [one.unflatten(0, (-1, len(names))).unbind(1) for one in outputs]
-        return {name: tuple(one[at] for one in apart) for at, name in enumerate(names)}
+        by_size: dict[torch.Size, list[str]] = {}
+        for name in names:
+            by_size.setdefault(batch.views[name].shape, []).append(name)
+        encoded: dict[str, tuple[Tensor, ...]] = {}
+        for alike in by_size.values():
+            views = torch.stack([batch.views[name] for name in alike], dim=1)  # (N, views, 3, H, W)
+            rows = self.encode_rows(views.flatten(0, 1))
+            apart = [one.unflatten(0, (-1, len(alike))).unbind(1) for one in rows]
+            encoded |= {name: tuple(one[at] for one in apart) for at, name in enumerate(alike)}
+        return encoded
 
     def encode_rows(self, images: Tensor) -> tuple[Tensor, ...]:
         """What the losses need of images (M, 3, H, W); vectors (M, D) come first."""
