@@ -84,7 +84,7 @@ def main() -> None:
             figures |= {
                 f"{name}_{key}": value for key, value in measure(name, case, arguments.out).items()
             }
-    report("fixing", figures, ["torch", "timm", "scikit-learn"], arguments.json)
+    report("fixing --out FOLDER", figures, ["torch", "timm", "scikit-learn"], arguments.json)
 
 
 def measure(name: str, case: Case, out: Path) -> dict[str, float]:
