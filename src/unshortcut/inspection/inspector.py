@@ -19,7 +19,7 @@ Triple = tuple[float, float, float]
 EMBEDDED = "embedded"
 """As a model: the encoder of the package that is best at this."""
 _ENCODER = "embedded:moco-v2-shapes"
-"""Of the encoders of the package, its features tell the classes of photographs best."""
+"""What `embedded` means as a model: the plainest of the encoders of the package."""
 
 
 def inspect_data(
