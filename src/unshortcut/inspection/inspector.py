@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Triple = tuple[float, float, float]
 EMBEDDED = "embedded"
-"""As a model: the encoder of the package that is best at this."""
+"""As a model: an encoder of the package."""
 _ENCODER = "embedded:moco-v2-shapes"
 """What `embedded` means as a model: the plainest of the encoders of the package."""
 
