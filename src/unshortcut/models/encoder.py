@@ -14,6 +14,7 @@ from unshortcut.models.branches import Branched
 from unshortcut.models.color_split import ColorSplit
 from unshortcut.models.heads import HiddenLayerSettings, WithHiddenLayers
 from unshortcut.models.positions import sincos_positions
+from unshortcut.models.token_linear import use_token_linear
 from unshortcut.models.wide_resnet import wrn_40_2  # noqa: F401 (importing registers it)
 
 INITIAL_ONLY = frozenset({"zero_init_last", "weight_init"})
@@ -72,6 +73,7 @@ class Encoder(nn.Module):
         if not channels_last:
             self.memory_format = torch.contiguous_format
         self.model = _create(settings, self.memory_format).to(memory_format=self.memory_format)
+        use_token_linear(self.model)
         self.dim: int = getattr(self.model, "num_features")  # noqa: B009 (timm's, untyped)
 
     def forward(self, images: Tensor) -> Tensor:

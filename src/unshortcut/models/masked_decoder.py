@@ -12,6 +12,7 @@ from unshortcut.fields import PositiveInt
 from unshortcut.imaging.patches import PatchGrid, take
 from unshortcut.models.masking import PatchMask
 from unshortcut.models.positions import sincos_positions
+from unshortcut.models.token_linear import use_token_linear
 from unshortcut.parts import settings
 
 FREQUENCY_RANGE = 1e4
@@ -83,6 +84,7 @@ class MaskedDecoder(nn.Module):
         self.output = nn.Linear(width, grid.values)
         self.noise_level = None if noise_max is None else NoiseLevel(width, noise_max)
         self.apply(_initialize)
+        use_token_linear(self)
         nn.init.normal_(self.mask_token, std=0.02)
 
     def forward(

@@ -4,12 +4,12 @@ import torch
 from timm.layers import PatchEmbed
 from timm.models import VisionTransformer, checkpoint_seq, is_model, is_model_in_modules
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.imaging.patches import PatchGrid, take
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.masking import PatchMask
+from unshortcut.models.token_linear import token_linear
 
 
 def vit_of(encoder: Encoder) -> VisionTransformer:
@@ -83,7 +83,7 @@ def _embedded(vit: VisionTransformer, images: Tensor, visible: Tensor) -> Tensor
     rows, columns = embed.grid_size
     patches = take(PatchGrid(embed.patch_size[0], rows, columns).cut(images), visible)
     kernel = embed.proj.weight.permute(0, 2, 3, 1).flatten(1)  # (C, P), no copy if channels last
-    tokens = embed.norm(F.linear(patches, kernel, embed.proj.bias))
+    tokens = embed.norm(token_linear(patches, kernel, embed.proj.bias))
     with_positions = 0 if vit.no_embed_class else vit.num_prefix_tokens
     positions = vit.pos_embed.expand(count, -1, -1)
     tokens = tokens + take(positions[:, with_positions:], visible)
