@@ -72,8 +72,7 @@ def _corruption(method: CAN | MAE, count: int) -> Corruption:
     mask = PatchMask(visible, hidden)
     if corruptor.noise_max is None:
         return Corruption(mask)
-    side = grid.side * grid.rows
-    return Corruption(mask, torch.empty(count, 3, side, side), torch.empty(count))
+    return Corruption(mask, torch.empty(*visible.shape, grid.values), torch.empty(count))
 
 
 if __name__ == "__main__":

@@ -18,14 +18,20 @@ def patches_of(image: Tensor, side: int) -> list[Tensor]:
     ]
 
 
-def encoded(method: MAE | CAN, image: Tensor, visible: list[int]) -> Tensor:
-    """Tokens (1 + V, C) of the visible patches of one image, the class token first."""
+def encoded(
+    method: MAE | CAN, image: Tensor, visible: list[int], noise: Tensor | None = None
+) -> Tensor:
+    """Tokens (1 + V, C) of the visible patches of one image, the class token first.
+
+    noise: (V, P), added to them.
+    """
     vit = method.encoder.model
     kernel = vit.patch_embed.proj.weight.flatten(1)  # channel by channel, row by row
     side = vit.patch_embed.patch_size[0]
     tokens = [vit.cls_token[0, 0] + vit.pos_embed[0, 0]]
-    for place in visible:
-        patch = patches_of(image, side)[place].reshape(side, side, 3).permute(2, 0, 1).flatten()
+    for number, place in enumerate(visible):
+        pixels = patches_of(image, side)[place] + (0 if noise is None else noise[number])
+        patch = pixels.reshape(side, side, 3).permute(2, 0, 1).flatten()
         tokens.append(kernel @ patch + vit.patch_embed.proj.bias + vit.pos_embed[0, 1 + place])
     whole: Tensor = vit.norm(vit.blocks(torch.stack(tokens)[None]))[0]
     return whole

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tests.methods.masked_reference import by_image, decoded, encoded, patches_of, pixel_errors
+from tests.methods.masked_reference import by_image, decoded, encoded, pixel_errors
 from tests.methods.plain_parts import TINY_VIT, PlainCAN
 from tests.methods.small_runs import assert_resumes_exactly, small_run
 from tests.methods.test_mae import SMALL
@@ -40,13 +40,15 @@ def transcribed(method: CAN, views: dict[str, Tensor]) -> dict[str, Tensor]:
         masks = by_image(drawn.mask)
         for number, (visible, hidden) in enumerate(masks):
             image, noise, std = views[name][number], drawn.noise[number], drawn.noise_std[number]
-            tokens = encoded(method, image + noise, visible)
+            tokens = encoded(method, image, visible, noise)
             embedded.append(method.head(tokens[1:].mean(0)[None])[0])
             level = method.decoder.noise_level(std[None])[0]
             predicted = decoded(method, tokens, visible, level)
             pixels.append(pixel_errors(method, image, predicted, hidden))
-            added = patches_of(noise, method.grid.side)
-            noises += [((predicted[place] - added[place]) ** 2).mean() for place in visible]
+            noises += [
+                ((predicted[place] - added) ** 2).mean()
+                for place, added in zip(visible, noise, strict=True)
+            ]
     rows = [row / row.norm() for row in embedded]
     count = len(rows)
     contrast = []
@@ -125,7 +127,7 @@ def test_noise_is_uniform_in_strength_and_keyed_by_image() -> None:
     drawn = method.draw(images, "query")
     assert 0 <= drawn.noise_std.min() < 0.02 and 0.48 < drawn.noise_std.max() <= 0.5
     assert abs(float(drawn.noise_std.mean()) - 0.25) < 0.02
-    unit = drawn.noise / drawn.noise_std[:, None, None, None]
+    unit = drawn.noise / drawn.noise_std[:, None, None]
     assert abs(float(unit.mean())) < 0.02 and abs(float(unit.std()) - 1) < 0.02
     assert abs(float(torch.corrcoef(unit.flatten(1)[:2])[0, 1])) < 0.6, "images differ"
     again = method.draw(images, "query")
@@ -135,12 +137,17 @@ def test_noise_is_uniform_in_strength_and_keyed_by_image() -> None:
     assert not torch.equal(drawn.noise, method.draw(images, "query").noise)
 
 
-def test_noise_does_not_depend_on_the_layout_in_memory() -> None:
-    like = torch.zeros(2, 3, 4, 4)
+def test_noise_does_not_depend_on_the_rest_of_the_batch() -> None:
+    like = torch.zeros(2, 4, 12)
     keys = [(0, "a"), (0, "b")]
-    last = like.to(memory_format=torch.channels_last)
-    assert torch.equal(keyed_normal(like, keys), keyed_normal(last, keys))
     assert torch.equal(keyed_normal(like[1:], keys[1:])[0], keyed_normal(like, keys)[1])
+
+
+def test_views_in_another_layout_get_the_same_noise() -> None:
+    method, images = build().float(), torch.randn(3, 3, 4, 4)
+    last = images.to(memory_format=torch.channels_last)
+    assert torch.equal(method.draw(images, "query").noise, method.draw(last, "query").noise)
+    assert torch.equal(method.grid.cut(images), method.grid.cut(last))
 
 
 def test_patch_negatives_are_masked_and_noisy_as_the_views_are() -> None:
@@ -154,8 +161,7 @@ def test_patch_negatives_are_masked_and_noisy_as_the_views_are() -> None:
         for view, purpose, rows in ((name, name, queries), (negative, own, keys)):
             drawn = method.draw(views[view], purpose)
             for number, (visible, _) in enumerate(by_image(drawn.mask)):
-                noisy = views[view][number] + drawn.noise[number]
-                tokens = encoded(method, noisy, visible)
+                tokens = encoded(method, views[view][number], visible, drawn.noise[number])
                 rows.append(F.normalize(method.head(tokens[1:].mean(0)[None])[0], dim=0))
     losses = []
     for first, query in enumerate(queries):

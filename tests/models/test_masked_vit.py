@@ -7,10 +7,11 @@ from torch import Tensor
 
 from tests.methods.plain_parts import TINY_VIT
 from unshortcut.errors import UsageError
+from unshortcut.imaging.patches import take
 from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.encoder import Encoder, EncoderSettings, create_encoder
 from unshortcut.models.masked_vit import check_norm, patch_grid, pooled, visible_tokens
-from unshortcut.models.masking import count_visible, mask_lowest
+from unshortcut.models.masking import PatchMask, count_visible, mask_lowest
 from unshortcut.models.positions import sincos_positions
 
 SMALL = {"img_size": 24, "patch_size": 8, "embed_dim": 24, "depth": 3, "num_heads": 3}
@@ -34,6 +35,10 @@ def images(count: int = 4, side: int = 24) -> Tensor:
     )
 
 
+def visible_patches(encoder: Encoder, mask: PatchMask) -> Tensor:
+    return take(patch_grid(encoder).cut(images()), mask.visible)
+
+
 @pytest.mark.parametrize("positions", ["learned", "sincos"])
 @pytest.mark.parametrize("name", VITS)
 def test_with_nothing_hidden_it_is_timms_vit(name: str, positions: str) -> None:
@@ -41,7 +46,7 @@ def test_with_nothing_hidden_it_is_timms_vit(name: str, positions: str) -> None:
     plain = timm.create_model("vit_tiny_patch16_224", num_classes=0, **VITS[name]).double().eval()
     plain.load_state_dict(encoder.model.state_dict())  # strictly
     mask = mask_lowest(torch.rand(4, 9), 9)
-    tokens = visible_tokens(encoder, images(), mask)
+    tokens = visible_tokens(encoder, visible_patches(encoder, mask), mask)
     torch.testing.assert_close(tokens, plain.forward_features(images()))
     torch.testing.assert_close(pooled(encoder, tokens), plain(images()))
 
@@ -56,7 +61,8 @@ def test_hidden_patches_are_as_if_attention_never_reached_them(name: str) -> Non
     reachable = seen[:, None, None, :].expand(-1, 1, seen.shape[1], -1)
     whole = model.forward_features(images(), attn_mask=reachable)
     expected = torch.stack([row[kept] for row, kept in zip(whole, seen, strict=True)])
-    torch.testing.assert_close(visible_tokens(encoder, images(), mask), expected)
+    tokens = visible_tokens(encoder, visible_patches(encoder, mask), mask)
+    torch.testing.assert_close(tokens, expected)
 
 
 def test_gradient_checkpointing_gives_the_same_gradients() -> None:
@@ -64,7 +70,8 @@ def test_gradient_checkpointing_gives_the_same_gradients() -> None:
     checkpoint_gradients(checkpointed)
     mask = mask_lowest(torch.rand(4, 9), 4)
     for encoder in (plain, checkpointed):
-        visible_tokens(encoder.train(), images(), mask).square().sum().backward()
+        patches = visible_patches(encoder, mask)
+        visible_tokens(encoder.train(), patches, mask).square().sum().backward()
     for (name, ours), other in zip(
         checkpointed.named_parameters(), plain.parameters(), strict=True
     ):

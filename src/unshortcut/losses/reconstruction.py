@@ -1,4 +1,4 @@
-"""Errors of predicted patches: pixels of hidden ones (MAE), noise of visible ones (CAN)."""
+"""The error of predicted pixels of hidden patches (MAE, CAN)."""
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -17,12 +17,3 @@ def pixel_error(
     """
     target = take(patches, hidden)
     return F.mse_loss(predicted, standardize(target) if standardized else target)
-
-
-def noise_error(predicted: Tensor, noise: Tensor, visible: Tensor) -> Tensor:
-    """Mean squared error of the noise that was added to the visible patches, a scalar (CAN).
-
-    predicted: (N, V, P), of the patches at the indices visible (N, V).
-    noise: (N, L, P), of all patches.
-    """
-    return F.mse_loss(predicted, take(noise, visible))

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, Number, PositiveInt
-from unshortcut.losses.reconstruction import noise_error, pixel_error
+from unshortcut.losses.reconstruction import pixel_error
 from unshortcut.methods.corruption import Corruption, joined
 from unshortcut.methods.masked import MaskedMethod
 from unshortcut.methods.method import TrainingContext
@@ -140,8 +140,8 @@ class CAN(MaskedMethod, SimCLR):
     def loss_of(self, views: Mapping[str, Tensor], corruption: Corruption) -> StepOutput:
         """The loss of views (N, 3, H, W) with given masks and noise, those of the queries first."""
         images = torch.cat([views["query"], views["key"]])  # (2N, 3, H, W)
-        mask = corruption.mask
-        output: MaskedOutput = self.network(corruption.noisy(images), mask, corruption.noise_std)
+        patches, mask = self.grid.cut(images), corruption.mask
+        output: MaskedOutput = self.network(corruption.seen(patches), mask, corruption.noise_std)
         queries = F.normalize(self.head(output.features), dim=1)  # (2N, D)
         terms: dict[str, Tensor] = {}
         metrics: dict[str, Tensor] = {}
@@ -151,13 +151,11 @@ class CAN(MaskedMethod, SimCLR):
             terms["contrast"], metrics = contrasted.loss, contrasted.metrics
         predicted = output.predicted
         if predicted.hidden is not None:
-            patches = self.grid.cut(images)
             terms["reconstruct"] = pixel_error(
                 predicted.hidden, patches, mask.hidden, standardized=self.standardizes
             )
         if predicted.visible is not None and corruption.noise is not None:
-            noise = self.grid.cut(corruption.noise)
-            terms["denoise"] = noise_error(predicted.visible, noise, mask.visible)
+            terms["denoise"] = F.mse_loss(predicted.visible, corruption.noise)
         weighted = [getattr(self.settings, name) * term for name, term in terms.items()]
         total = torch.stack(weighted).sum()
         metrics |= {f"loss_{name}": term.detach() for name, term in terms.items()}
@@ -169,5 +167,5 @@ class CAN(MaskedMethod, SimCLR):
         drawn = self.draw(images, f"negative {self.negatives_drawn}")
         self.negatives_drawn += 1
         with torch.set_grad_enabled(learns), running_statistics_kept(self):
-            tokens = visible_tokens(self.encoder, drawn.noisy(images), drawn.mask)
+            tokens = visible_tokens(self.encoder, drawn.seen(self.grid.cut(images)), drawn.mask)
             return F.normalize(self.head(pooled(self.encoder, tokens)), dim=1)

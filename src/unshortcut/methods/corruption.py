@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from unshortcut.distributed import own_part, rank, world_size
-from unshortcut.imaging.patches import PatchGrid
+from unshortcut.imaging.patches import PatchGrid, take
 from unshortcut.models.masking import PatchMask, mask_lowest
 from unshortcut.randomness import Key, torch_generator, torch_seed
 
@@ -22,13 +22,14 @@ class Corruption:
 
     mask: PatchMask
     noise: Tensor | None = None
-    """(N, 3, H, W), added to normalized images; None without noise."""
+    """(N, V, P), added to the visible patches of normalized images; None without noise."""
     noise_std: Tensor | None = None
     """(N,), the standard deviation of the noise of each image."""
 
-    def noisy(self, images: Tensor) -> Tensor:
-        """Images (N, 3, H, W) with their noise."""
-        return images if self.noise is None else images + self.noise
+    def seen(self, patches: Tensor) -> Tensor:
+        """What the encoder sees of patches (N, L, P): the visible ones with their noise."""
+        visible = take(patches, self.mask.visible)
+        return visible if self.noise is None else visible + self.noise
 
 
 def joined(parts: Sequence[Corruption]) -> Corruption:
@@ -65,8 +66,9 @@ class Corruptor:
         levels = torch.rand(total, generator=torch_generator(*key, "noise level"))
         std = (own_part(levels) * self.noise_max).to(images)
         places = range(rank() * count, (rank() + 1) * count)
-        unit = keyed_normal(images, [(*key, "noise", place) for place in places])
-        return Corruption(mask, std[:, None, None, None] * unit, std)
+        like = images.new_empty(count, self.num_visible, self.grid.values)
+        unit = keyed_normal(like, [(*key, "noise", place) for place in places])
+        return Corruption(mask, std[:, None, None] * unit, std)
 
 
 def keyed_normal(like: Tensor, keys: Sequence[tuple[Key, ...]]) -> Tensor:
@@ -74,8 +76,7 @@ def keyed_normal(like: Tensor, keys: Sequence[tuple[Key, ...]]) -> Tensor:
 
     They are drawn on the device of the tensor, without the rows of other ranks.
     """
-    # A channels-last tensor would be filled in another order, so that its layout would matter.
-    drawn = torch.empty_like(like, memory_format=torch.contiguous_format)
+    drawn = torch.empty_like(like)
     source = torch.Generator(like.device)
     for row, key in zip(drawn, keys, strict=True):
         row.normal_(generator=source.manual_seed(torch_seed(*key)))

@@ -62,10 +62,10 @@ class MAE(MaskedMethod):
     def loss_of(self, images: Tensor, corruption: Corruption) -> StepOutput:
         """The loss of images (N, 3, H, W) with given masks."""
         mask = corruption.mask
-        output: MaskedOutput = self.network(images, mask)
+        patches = self.grid.cut(images)
+        output: MaskedOutput = self.network(corruption.seen(patches), mask)
         predicted = output.predicted.hidden
         assert predicted is not None
-        patches = self.grid.cut(images)
         loss = pixel_error(predicted, patches, mask.hidden, standardized=self.standardizes)
         return StepOutput(loss, F.normalize(output.features.detach(), dim=1))
 

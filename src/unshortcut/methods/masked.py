@@ -96,9 +96,8 @@ class MaskedMethod(Method):
         corruption = self.corruptor.draw(images, self.training_context.seed, "pictures")
         was_training = self.training
         self.eval()
-        output: MaskedOutput = self.network(
-            corruption.noisy(images), corruption.mask, corruption.noise_std
-        )
+        seen = corruption.seen(self.grid.cut(images))
+        output: MaskedOutput = self.network(seen, corruption.mask, corruption.noise_std)
         self.train(was_training)
         return self._drawn(images, corruption, output.predicted)
 
@@ -107,16 +106,16 @@ class MaskedMethod(Method):
     ) -> dict[str, Tensor]:
         grid, noise_max, mask = self.grid, self.corruptor.noise_max, corruption.mask
         patches = grid.cut(images)  # (N, L, P)
-        hidden = mask.is_hidden()[:, :, None]  # (N, L, 1)
         gray = torch.full_like(patches, _GRAY)
 
-        def on_gray(pixels: Tensor) -> Tensor:
-            """Pixels (N, 3, H, W) as uint8, with hidden patches in gray."""
-            return _uint8(grid.join(torch.where(hidden, gray, grid.cut(pixels))))
+        def on_gray(visible: Tensor) -> Tensor:
+            """Levels (N, V, P) of the visible patches as uint8, with hidden patches in gray."""
+            return _uint8(grid.join(put(gray, mask.visible, visible)))
 
+        noisy = grid.join(put(patches, mask.visible, corruption.seen(patches)))
         shown = {
             "input": _uint8(self.to_pixels(images)),
-            "seen": on_gray(self.to_pixels(corruption.noisy(images))),
+            "seen": on_gray(take(grid.cut(self.to_pixels(noisy)), mask.visible)),
         }
         if predicted.hidden is not None:
             values = predicted.hidden
@@ -128,8 +127,7 @@ class MaskedMethod(Method):
         if predicted.visible is not None and corruption.noise is not None and noise_max is not None:
             strength = _GRAY / (_NOISE_RANGE * noise_max)
             shown["noise"] = on_gray(_GRAY + strength * corruption.noise)
-            found = grid.join(put(torch.zeros_like(patches), mask.visible, predicted.visible))
-            shown["predicted noise"] = on_gray(_GRAY + strength * found)
+            shown["predicted noise"] = on_gray(_GRAY + strength * predicted.visible)
         return shown
 
 

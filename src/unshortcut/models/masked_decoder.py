@@ -6,10 +6,11 @@ from typing import NamedTuple
 import torch
 from timm.models.vision_transformer import Block
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.fields import PositiveInt
-from unshortcut.imaging.patches import PatchGrid, take
+from unshortcut.imaging.patches import PatchGrid
 from unshortcut.models.masking import PatchMask
 from unshortcut.models.positions import sincos_positions
 from unshortcut.models.token_linear import use_token_linear
@@ -95,11 +96,11 @@ class MaskedDecoder(nn.Module):
         noise_std: (N,), the standard deviation of the noise in each image.
         """
         # Positions say where a token belongs, so visible and hidden ones need not change places.
-        count, first_hidden = len(tokens), self.prefix + mask.visible.shape[1]
-        positions = self.positions.expand(count, -1, -1)
+        first_hidden = self.prefix + mask.visible.shape[1]
         prefix, visible = self.embed(tokens).split([self.prefix, mask.visible.shape[1]], dim=1)
-        hidden = self.mask_token.to(prefix.dtype) + take(positions, mask.hidden)
-        joined = torch.cat([prefix, visible + take(positions, mask.visible), hidden], dim=1)
+        visible = visible + F.embedding(mask.visible, self.positions[0])
+        hidden = self.mask_token.to(prefix.dtype) + F.embedding(mask.hidden, self.positions[0])
+        joined = torch.cat([prefix, visible, hidden], dim=1)
         if self.noise_level is not None and noise_std is not None:
             joined = joined + self.noise_level(noise_std)[:, None]
         decoded = self.blocks(joined)

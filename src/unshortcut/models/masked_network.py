@@ -28,10 +28,10 @@ class MaskedNetwork(nn.Module):
         self.decoder = decoder
 
     def forward(
-        self, images: Tensor, mask: PatchMask, noise_std: Tensor | None = None
+        self, patches: Tensor, mask: PatchMask, noise_std: Tensor | None = None
     ) -> MaskedOutput:
-        """images: (N, 3, H, W); noise_std: (N,), as the decoder is told it."""
-        tokens = visible_tokens(self.encoder, images, mask)
+        """patches: (N, V, P), the visible ones; noise_std: (N,), as the decoder is told it."""
+        tokens = visible_tokens(self.encoder, patches, mask)
         nothing = Predicted(None, None)
         predicted = nothing if self.decoder is None else self.decoder(tokens, mask, noise_std)
         return MaskedOutput(pooled(self.encoder, tokens), predicted)

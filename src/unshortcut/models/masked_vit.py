@@ -4,9 +4,10 @@ import torch
 from timm.layers import PatchEmbed
 from timm.models import VisionTransformer, checkpoint_seq, is_model, is_model_in_modules
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
-from unshortcut.imaging.patches import PatchGrid, take
+from unshortcut.imaging.patches import PatchGrid
 from unshortcut.models.encoder import Encoder
 from unshortcut.models.masking import PatchMask
 from unshortcut.models.token_linear import token_linear
@@ -58,14 +59,14 @@ def patch_grid(encoder: Encoder, size: int | None = None) -> PatchGrid:
     return PatchGrid(side, height // side, width // side)
 
 
-def visible_tokens(encoder: Encoder, images: Tensor, mask: PatchMask) -> Tensor:
-    """Tokens (N, prefix + V, C) of the visible patches after the last norm.
+def visible_tokens(encoder: Encoder, patches: Tensor, mask: PatchMask) -> Tensor:
+    """Tokens (N, prefix + V, C) of the visible patches (N, V, P) after the last norm.
 
-    images: (N, 3, H, W). The class token and registers come first, as in timm. This is
-    `forward_features` of timm on fewer patches; with none hidden, the result is the same.
+    The class token and registers come first, as in timm. This is `forward_features` of timm on
+    fewer patches; with none hidden, the result is the same.
     """
     vit = vit_of(encoder)
-    tokens = vit.norm_pre(vit.pos_drop(_embedded(vit, images, mask.visible)))
+    tokens = vit.norm_pre(vit.pos_drop(_embedded(vit, patches, mask.visible)))
     if vit.grad_checkpointing:
         tokens = checkpoint_seq(vit.blocks, tokens)
     else:
@@ -74,25 +75,22 @@ def visible_tokens(encoder: Encoder, images: Tensor, mask: PatchMask) -> Tensor:
     return normed
 
 
-def _embedded(vit: VisionTransformer, images: Tensor, visible: Tensor) -> Tensor:
-    """Prefix tokens and visible patches with their positions, (N, prefix + V, C).
+def _embedded(vit: VisionTransformer, patches: Tensor, visible: Tensor) -> Tensor:
+    """Prefix tokens and the patches (N, V, P) with their positions, (N, prefix + V, C).
 
     timm embeds all patches by a convolution; a linear layer on the visible ones is the same.
     """
-    embed, count = vit.patch_embed, len(images)
-    rows, columns = embed.grid_size
-    patches = take(PatchGrid(embed.patch_size[0], rows, columns).cut(images), visible)
+    embed, count = vit.patch_embed, len(patches)
     kernel = embed.proj.weight.permute(0, 2, 3, 1).flatten(1)  # (C, P), no copy if channels last
     tokens = embed.norm(token_linear(patches, kernel, embed.proj.bias))
     with_positions = 0 if vit.no_embed_class else vit.num_prefix_tokens
-    positions = vit.pos_embed.expand(count, -1, -1)
-    tokens = tokens + take(positions[:, with_positions:], visible)
+    tokens = tokens + F.embedding(visible, vit.pos_embed[0, with_positions:])
     first = [token for token in (vit.cls_token, vit.reg_token) if token is not None]
     if not first:
         return tokens
     prefix = torch.cat(first, dim=1).expand(count, -1, -1)
     if with_positions:
-        prefix = prefix + positions[:, :with_positions]
+        prefix = prefix + vit.pos_embed[:, :with_positions]
     return torch.cat([prefix.to(tokens.dtype), tokens], dim=1)
 
 

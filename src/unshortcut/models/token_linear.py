@@ -34,7 +34,7 @@ def use_token_linear(module: nn.Module) -> None:
 
 
 def token_linear(tokens: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`F.linear` of tokens (N, …, C) with a weight (D, C) and a bias (D,), by the faster library."""
+    """`F.linear` of tokens (N, …, C), weight (D, C) and bias (D,), by the faster library."""
     if not _applies(tokens, weight):
         return F.linear(tokens, weight, bias)
     rows = tokens.flatten(1, -2)  # (N, T, C)
