@@ -1,9 +1,9 @@
 """Images a second from files to features, with one worker and two, beside torchvision's loader.
 
 Photographs of 500 × 375 px are decoded, cropped to 224 px and normalized for a model that costs
-nothing; the peer is `ImageFolder` in a `DataLoader` with torchvision's transforms. A ResNet-50 then
-runs over images in memory, beside a plain loop over the same network, each in a fresh process
-because glibc's settings stay for the life of a process.
+nothing; the peer is `ImageFolder` in a `DataLoader` with torchvision's transforms. A ResNet-50 and
+a ViT-S then run over images in memory, beside a plain loop over the same network, each in a fresh
+process because glibc's settings stay for the life of a process.
 """
 
 import io
@@ -30,13 +30,17 @@ from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import LoadedModel, load_model
 
 PHOTOS, WORKERS, BATCH, ROUNDS = 384, 2, 64, 7
-NETWORK, BATCHES, FRESH_ROUNDS = "resnet50", 3, 3
+NETWORKS = {"inference": "resnet50", "inference_vit": "vit_small_patch16_224"}
+"""By the beginning of the name of their figures."""
+BATCHES, FRESH_ROUNDS = 3, 3
 SHOWN = Preprocessing(size=224)
 
 
 def main() -> None:
     target = json_target("features")
-    figures = read_figures() | inference_figures()
+    figures = read_figures()
+    for prefix, network in NETWORKS.items():
+        figures |= inference_figures(prefix, network)
     report("features", figures, ["torch", "torchvision", "timm", "simplejpeg", "Pillow"], target)
 
 
@@ -92,13 +96,14 @@ def torchvision_loader(folder: Path) -> DataLoader[tuple[torch.Tensor, int]]:
     return DataLoader(dataset, BATCH, num_workers=WORKERS, persistent_workers=True)
 
 
-def inference_figures() -> dict[str, float]:
+def inference_figures(prefix: str, network: str) -> dict[str, float]:
     """A network over images in memory, ours and a plain loop in turn, in fresh processes."""
     rates: dict[str, list[float]] = {"ours": [], "plain": []}
     for number in range(FRESH_ROUNDS):
         for which in ("ours", "plain") if number % 2 else ("plain", "ours"):
             code = (
-                f"from benchmarks.features import inference_rate; print(inference_rate('{which}'))"
+                "from benchmarks.features import inference_rate; "
+                f"print(inference_rate('{which}', '{network}'))"
             )
             done = subprocess.run(
                 [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -106,32 +111,32 @@ def inference_figures() -> dict[str, float]:
             rates[which].append(float(done.stdout.split()[-1]))
     ratios = [ours / plain for ours, plain in zip(rates["ours"], rates["plain"], strict=True)]
     return {
-        "inference_images_per_second": median(rates["ours"]),
-        "inference_images_per_second_plain_loop": median(rates["plain"]),
-        "inference_vs_plain_loop": median(ratios),
+        f"{prefix}_images_per_second": median(rates["ours"]),
+        f"{prefix}_images_per_second_plain_loop": median(rates["plain"]),
+        f"{prefix}_vs_plain_loop": median(ratios),
     }
 
 
-def inference_rate(which: str) -> float:
+def inference_rate(which: str, network: str) -> float:
     """Images a second, after a first batch that is not timed."""
     torch.set_num_threads(2)
     pixels = np.random.default_rng(0).integers(0, 256, (BATCH, 224, 224, 3), dtype=np.uint8)
-    run = _ours(pixels) if which == "ours" else _plain(pixels)
+    run = _ours(pixels, network) if which == "ours" else _plain(pixels, network)
     run(1)
     start = time.perf_counter()
     run(BATCHES)
     return BATCHES * BATCH / (time.perf_counter() - start)
 
 
-def _ours(pixels):  # type: ignore[no-untyped-def]
-    model = load_model(f"timm:{NETWORK}@random", crop=1.0)
+def _ours(pixels, network):  # type: ignore[no-untyped-def]
+    model = load_model(f"timm:{network}@random", crop=1.0)
     return lambda batches: compute_features(
         model, ImageList(list(pixels) * batches), cache=False, workers=WORKERS
     )
 
 
-def _plain(pixels):  # type: ignore[no-untyped-def]
-    model = timm.create_model(NETWORK, pretrained=False, num_classes=0).eval()
+def _plain(pixels, network):  # type: ignore[no-untyped-def]
+    model = timm.create_model(network, pretrained=False, num_classes=0).eval()
     images = torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous()
     mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in (SHOWN.mean, SHOWN.std))
 

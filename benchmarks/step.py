@@ -15,7 +15,8 @@ batch statistics are over both views, as in the official code, and lightly's ove
 batch norm over the whole batch. The dense queue of lightly receives the key of every cell, ours the
 mean of an image's cells, as in the official code; the size of both queues is the same.
 
-`step_mae_vs_lightly` and `can_time_over_flops` are those of `benchmarks/step_masked.py`.
+`step_mae_vs_lightly`, `can_time_over_flops` and `token_linear_vs_linear` are those of
+`benchmarks/step_masked.py`.
 
 `patch_negative_overhead` is the time of a step with patch negatives divided by that of a step
 without them plus one forward pass of the key encoder; 1.0 means no overhead. The loader creates the
@@ -37,7 +38,7 @@ import torch
 
 from benchmarks.common import Paired, alternate, json_target, read_photos, report
 from benchmarks.step_lightly import Step, Views, lightly_densecl, lightly_moco, lightly_simclr
-from benchmarks.step_masked import can_time_over_flops, mae_vs_lightly
+from benchmarks.step_masked import can_time_over_flops, mae_vs_lightly, token_linear_vs_linear
 from unshortcut.data.decode import EncodedImage
 from unshortcut.memory import keep_freed_memory
 from unshortcut.methods.densecl import DenseCLSettings
@@ -96,6 +97,7 @@ def main() -> None:
             "step_densecl_vs_lightly": dense().ratio,
             "step_mae_vs_lightly": mae_vs_lightly(our_step, ROUNDS).ratio,
             **can_time_over_flops(our_step, ROUNDS),
+            "token_linear_vs_linear": token_linear_vs_linear(ROUNDS).ratio,
             "patch_negative_overhead": patch_negatives(views).ratio,
             "patch_view_overhead": patch_views(photos).ratio,
             "looc_overhead": leave_one_out(views).ratio,

@@ -6,12 +6,18 @@ mask ratio, targets and optimizer. In its example, lightly predicts pixels as th
 
 `can_time_over_flops` is the time of a step of CAN divided by that of SimCLR, over the same ratio of
 counted operations: 1.0 means that CAN is as much cheaper as arithmetic says.
+
+`token_linear_vs_linear` compares the widest layer of the small ViT, forward and backward on the
+tokens of both views, with torch's (`models/token_linear.py`; 1.0 on Intel CPUs, where it is the
+same).
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from statistics import median
 
 import torch
+from torch import nn
 
 from benchmarks.common import Paired, alternate
 from benchmarks.flops import step_flops
@@ -22,6 +28,7 @@ from unshortcut.methods.method import Method
 from unshortcut.methods.simclr import SimCLRSettings
 from unshortcut.models.encoder import Encoder, EncoderSettings
 from unshortcut.models.masked_decoder import DecoderSettings
+from unshortcut.models.token_linear import use_token_linear
 
 BATCH, PIXELS = 64, 64
 VIT = EncoderSettings(
@@ -61,6 +68,20 @@ def can_time_over_flops(our_step: StepOf, rounds: int) -> dict[str, float]:
         "can_flops_ratio": flops_ratio,
         "can_time_over_flops": time_ratio / flops_ratio,
     }
+
+
+def token_linear_vs_linear(rounds: int) -> Paired:
+    """The first layer of an MLP of the ViT, and torch's own."""
+    plain = nn.Linear(128, 512)
+    ours = deepcopy(plain)
+    use_token_linear(ours)
+    tokens = torch.randn(2 * BATCH, 65, 128, requires_grad=True)
+    gradient = torch.randn(2 * BATCH, 65, 512)
+
+    def pass_through(layer: nn.Module) -> Step:
+        return lambda _: layer(tokens).backward(gradient)
+
+    return alternate(pass_through(ours), pass_through(plain), 20, rounds)
 
 
 def _views(*names: str) -> Views:

@@ -19,6 +19,7 @@ from unshortcut.models.programs import refuse_program
 from unshortcut.models.prompts import zero_shot
 from unshortcut.models.published.model import load_published
 from unshortcut.models.published.spec import parse_published
+from unshortcut.models.token_linear import use_token_linear
 from unshortcut.models.wrapping import UNCROPPED, from_module, from_object, with_classes
 from unshortcut.result import public_name, unique_names
 from unshortcut.translation.trained import refuse_generator
@@ -73,8 +74,10 @@ def load_model(
         loaded = zero_shot(loaded, classes, prompts)
     elif classes is not None:
         loaded = with_classes(loaded, classes)
-    if loaded.module is not None and torch.cuda.is_available():
-        loaded.module.cuda()
+    if loaded.module is not None:
+        use_token_linear(loaded.module)
+        if torch.cuda.is_available():
+            loaded.module.cuda()
     return loaded
 
 

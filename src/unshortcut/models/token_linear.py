@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from torch.nn.grad import conv2d_weight
 
 _CPU_INFO = Path("/proc/cpuinfo")
+_FEWEST_IMAGES = 16
 
 
 class TokenLinear(nn.Linear):
@@ -24,6 +25,9 @@ class TokenLinear(nn.Linear):
 
     def forward(self, tokens: Tensor) -> Tensor:
         return token_linear(tokens, self.weight, self.bias)
+
+    def _get_name(self) -> str:
+        return "Linear"  # the same model, so that it has the same fingerprint
 
 
 def use_token_linear(module: nn.Module) -> None:
@@ -39,7 +43,7 @@ def token_linear(tokens: Tensor, weight: Tensor, bias: Tensor | None = None) -> 
         return F.linear(tokens, weight, bias)
     rows = tokens.flatten(1, -2)  # (N, T, C)
     if torch.is_grad_enabled():
-        outputs: Tensor = _Convolved.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
+        outputs: Tensor = _Convolved.apply(rows, weight, bias)
     else:
         outputs = _convolved(rows, weight, bias)
     return outputs.view(*tokens.shape[:-1], len(weight))
@@ -50,9 +54,11 @@ def _applies(tokens: Tensor, weight: Tensor) -> bool:
         tokens.device.type == "cpu"
         and tokens.dtype == weight.dtype == torch.float32
         and tokens.dim() > 2
-        and len(tokens) > 1  # torch does not use oneDNN for a convolution of one image
+        and tokens.numel() > 0
+        # With one thread, torch convolves fewer images without oneDNN.
+        and (len(tokens) >= _FEWEST_IMAGES or torch.get_num_threads() > 1)
         and prefers_onednn()
-        and torch.backends.mkldnn.enabled
+        and bool(torch.backends.mkldnn.enabled)
         and not torch.is_autocast_enabled("cpu")
         # Compilers and exporters should see a linear layer.
         and not torch.compiler.is_compiling()

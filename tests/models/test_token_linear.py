@@ -1,0 +1,165 @@
+"""Linear layers on tokens by oneDNN: against plain ones, and where they stay plain."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+import timm
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from unshortcut import load_model
+from unshortcut.models import token_linear as module
+from unshortcut.models.token_linear import TokenLinear, token_linear, use_token_linear
+from unshortcut.models.wrapping import fingerprint
+
+
+@pytest.fixture(autouse=True)
+def other_maker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a CPU that is not Intel's, whatever this one is."""
+    if not torch.backends.mkldnn.is_available():
+        pytest.skip("this build of torch has no oneDNN")
+    monkeypatch.setattr(module, "prefers_onednn", lambda: True)
+
+
+@pytest.fixture
+def convolutions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The number of images of every convolution that is computed."""
+    counts: list[int] = []
+    plain = F.conv2d
+
+    def counted(images: Tensor, *rest: Tensor) -> Tensor:
+        counts.append(len(images))
+        return plain(images, *rest)
+
+    monkeypatch.setattr(F, "conv2d", counted)
+    yield counts
+
+
+def layer(inputs: int = 24, outputs: int = 40, *, bias: bool = True) -> nn.Linear:
+    torch.manual_seed(0)
+    return nn.Linear(inputs, outputs, bias=bias)
+
+
+@pytest.mark.parametrize("shape", [(16, 5, 24), (20, 3, 4, 24), (16, 1, 24)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_values_and_gradients_are_those_of_a_plain_layer(
+    shape: tuple[int, ...], bias: bool, convolutions: list[int]
+) -> None:
+    plain = layer(bias=bias)
+    ours, exact = deepcopy(plain), deepcopy(plain).double()
+    use_token_linear(ours)
+    tokens = torch.randn(shape)
+    outputs, gradients = [], []
+    for one in (ours, exact):
+        inputs = tokens.clone().to(one.weight.dtype).requires_grad_()
+        output = one(inputs)
+        (output * torch.linspace(-1, 1, 40).to(output)).square().sum().backward()
+        outputs.append(output)
+        gradients.append([inputs.grad, *(parameter.grad for parameter in one.parameters())])
+    assert outputs[0].shape == (*shape[:-1], 40) and outputs[0].is_contiguous()
+    torch.testing.assert_close(outputs[0].double(), outputs[1], rtol=1e-5, atol=1e-5)
+    for found, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-4)
+    assert len(convolutions) == 2, "forward, and the gradient of the input"
+
+
+def test_inputs_in_any_layout_and_gradients_of_some_inputs() -> None:
+    plain, wide = layer(), torch.randn(16, 24, 7)
+    tokens = wide.transpose(1, 2)  # not contiguous
+    torch.testing.assert_close(token_linear(tokens, plain.weight, plain.bias), plain(tokens))
+    frozen = token_linear(tokens, plain.weight.detach(), plain.bias)
+    frozen.sum().backward()
+    torch.testing.assert_close(plain.bias.grad, torch.full((40,), 16.0 * 7))
+    assert plain.weight.grad is None
+
+
+def test_second_derivatives_are_those_of_a_plain_layer() -> None:
+    plain, tokens = layer(), torch.randn(16, 3, 24, requires_grad=True)
+    found = []
+    for function in (token_linear, F.linear):
+        output = function(tokens, plain.weight, plain.bias).tanh().sum()
+        (first,) = torch.autograd.grad(output, tokens, create_graph=True)
+        found.append(torch.autograd.grad(first.square().sum(), plain.weight)[0])
+    torch.testing.assert_close(found[0], found[1])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "why"),
+    [
+        (torch.zeros(16, 24), "rows without tokens"),
+        (torch.zeros(2, 5, 24), "a small batch on one thread"),
+        (torch.zeros(16, 0, 24), "no tokens"),
+        (torch.zeros(16, 5, 24, dtype=torch.float64), "double precision"),
+    ],
+)
+def test_where_nothing_is_gained_it_is_a_plain_layer(
+    tokens: Tensor, why: str, convolutions: list[int]
+) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    plain = layer().to(tokens.dtype)
+    found = token_linear(tokens, plain.weight, plain.bias)
+    torch.set_num_threads(threads)
+    assert torch.equal(found, plain(tokens)) and not convolutions, why
+
+
+def test_on_intel_and_on_other_machines_it_is_a_plain_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    info = tmp_path / "cpuinfo"
+    monkeypatch.setattr(module, "_CPU_INFO", info)
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
+
+    def prefers(maker: str, machine: str = "x86_64") -> bool:
+        info.write_text(f"vendor_id : {maker}\n")
+        monkeypatch.setattr("platform.machine", lambda: machine)
+        return module.prefers_onednn.__wrapped__()
+
+    assert prefers("AuthenticAMD") and prefers("AuthenticAMD", "AMD64")
+    assert not prefers("GenuineIntel")
+    assert not prefers("Apple", "arm64")
+    info.unlink()
+    monkeypatch.setattr("platform.processor", lambda: "")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert not module.prefers_onednn.__wrapped__(), "an unknown maker"
+
+
+def test_a_vit_with_such_layers_is_the_same_model() -> None:
+    options = {"img_size": 32, "patch_size": 8, "embed_dim": 24, "depth": 2, "num_heads": 2}
+    torch.manual_seed(0)
+    plain = timm.create_model("vit_tiny_patch16_224", num_classes=3, **options).eval()
+    fast = deepcopy(plain)
+    use_token_linear(fast)
+    assert isinstance(fast.blocks[0].mlp.fc1, TokenLinear)
+    assert repr(fast) == repr(plain) and fingerprint(fast) == fingerprint(plain)
+    plain.load_state_dict(fast.state_dict())
+    images = torch.randn(16, 3, 32, 32)
+    torch.testing.assert_close(fast(images), plain(images))
+    assert torch.equal(fast(images), fast(images))
+
+
+def test_only_plain_layers_are_replaced() -> None:
+    attention = nn.MultiheadAttention(8, 2)  # its last layer is a subclass, known by its type
+    before = type(attention.out_proj)
+    use_token_linear(attention)
+    assert type(attention.out_proj) is before is not nn.Linear
+
+
+def test_models_that_are_loaded_by_name_have_such_layers() -> None:
+    loaded = load_model("timm:vit_tiny_patch16_224@random", size=224)
+    assert loaded.module is not None
+    assert isinstance(loaded.module.blocks[0].mlp.fc1, TokenLinear)
+
+
+def test_compilers_and_exporters_see_linear_layers() -> None:
+    fast = nn.Sequential(layer(), nn.GELU(), layer(40, 8))
+    use_token_linear(fast)
+    tokens = torch.randn(16, 5, 24)
+    exported = torch.export.export(fast, (tokens,))
+    called = {str(node.target) for node in exported.graph.nodes if node.op == "call_function"}
+    assert "aten.linear.default" in called and not any("conv" in name for name in called)
+    torch.testing.assert_close(exported.module()(tokens), fast(tokens))
