@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -55,6 +56,9 @@ def test_a_claim_is_trained_measured_and_written_and_a_second_call_only_tabulate
 
     printed = capsys.readouterr()
     assert "photographs" in printed.out and "verdict" in printed.out
+    minutes = fmean(found["seconds"]) / 60
+    (row,) = [line for line in printed.out.splitlines() if line.startswith("│ alpha=2 ")]
+    assert "minutes" in printed.out and row.split("│")[-2].strip() == f"{minutes:.1f}"
     assert "training 4 of 4" in printed.err
 
     monkeypatch.setattr(job_module, "pretrain", refuse)

@@ -27,5 +27,7 @@ from .onnx import OnnxModel as OnnxModel
 from .onnx import export_onnx as export_onnx
 from .prompts import zero_shot as zero_shot
 from .queue import Queue as Queue
+from .token_linear import TokenLinear as TokenLinear
+from .token_linear import use_token_linear as use_token_linear
 from .wide_resnet import WideResNet as WideResNet
 from .wrapping import from_module as from_module

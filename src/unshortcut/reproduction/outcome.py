@@ -94,6 +94,11 @@ class Reproduction:
         """The values of a measure for a variant, one per seed."""
         return [one[column.measure] for one in self.metrics[variant.label]]
 
+    def minutes(self, variant: Variant) -> list[float]:
+        """Minutes of the variant's trainings whose duration is known."""
+        own = [job.seconds for job in self._own(variant)]
+        return [seconds / 60 for seconds in own if seconds is not None]
+
     def write(self, path: Path) -> None:
         """Write `result.json`, without host name and absolute paths, so that it can be shared."""
         claim, request = self.claim, self.request
@@ -117,7 +122,7 @@ class Reproduction:
         write_json(path, result)
 
     def _variant(self, variant: Variant) -> dict[str, Any]:
-        own = [job for job in self.trainings if job.variant == variant.label]
+        own = self._own(variant)
         return {
             "recipe": public_recipe_name(self.claim.recipe(variant, self.request.recipe)),
             "changes": list(variant.changes),
@@ -126,3 +131,6 @@ class Reproduction:
             "metrics": self.metrics[variant.label],
             "paper": dict(self.claim.paper(variant.values)),
         }
+
+    def _own(self, variant: Variant) -> list[TrainingJob]:
+        return [job for job in self.trainings if job.variant == variant.label]

@@ -37,6 +37,7 @@ def _metrics(outcome: Reproduction) -> Table:
         table.add_column(column.title, justify="right")
         if column.measure in in_paper:
             table.add_column(f"paper: {column.paper}", justify="right", style="dim")
+    table.add_column("minutes", justify="right", style="dim")
     for variant in outcome.variants:
         cells = []
         for column in outcome.columns:
@@ -44,6 +45,8 @@ def _metrics(outcome: Reproduction) -> Table:
             if column.measure in in_paper:
                 printed = paper[variant.label].get(column.measure)
                 cells.append("" if printed is None else f"{printed:g}")
+        minutes = outcome.minutes(variant)
+        cells.append(f"{statistics.fmean(minutes):.1f}" if minutes else "")
         table.add_row(variant.label, *cells)
     return table
 
