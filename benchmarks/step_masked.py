@@ -3,6 +3,7 @@
 `step_mae_vs_lightly` compares a step of MAE with the same step built from lightly's modules: the
 same ViT of timm (64 px, patches of 8, width 128, depth 6), decoder (four blocks of half the width),
 mask ratio, targets and optimizer. In its example, lightly predicts pixels as they are; so do we.
+Linear layers are each library's own: ours are those of `models/token_linear.py`.
 
 `can_time_over_flops` is the time of a step of CAN divided by that of SimCLR, over the same ratio of
 counted operations: 1.0 means that CAN is as much cheaper as arithmetic says.
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from statistics import median
 
+import timm
 import torch
 from torch import nn
 
@@ -50,7 +52,10 @@ StepOf = Callable[[Method, Views], Step]
 def mae_vs_lightly(our_step: StepOf, rounds: int) -> Paired:
     """A step of MAE and lightly's, on the same views."""
     views = _views("query")
-    theirs = lightly_mae(Encoder(VIT, channels_last=False).model, MAE, views["query"])
+    vit = timm.create_model(VIT.name, num_classes=0, **VIT.options)
+    vit.load_state_dict(Encoder(VIT).model.state_dict())
+    vit.pos_embed.requires_grad_(False)
+    theirs = lightly_mae(vit, MAE, views["query"])
     return alternate(our_step(MAE.build(Encoder(VIT)), views), theirs, 1, rounds)
 
 

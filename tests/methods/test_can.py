@@ -1,5 +1,6 @@
 """CAN against a transcription, its terms, its noise, its negatives and its runs."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from unshortcut.methods.corruption import keyed_normal
 from unshortcut.methods.simclr import SimCLRSettings
 from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.models.encoder import Encoder
+from unshortcut.models.masked_decoder import NoiseLevel
 from unshortcut.negatives.batch import BatchSettings
 from unshortcut.negatives.patch import PatchSettings
 
@@ -87,7 +89,10 @@ def test_a_step_equals_a_transcription() -> None:
 TERMS = ("contrast", "reconstruct", "denoise")
 
 
-@pytest.mark.parametrize("left_out", [(), *((term,) for term in TERMS), TERMS[:2], TERMS[1:]])
+LEFT_OUT = [(), *((term,) for term in TERMS), TERMS[:2], TERMS[1:], TERMS[::2]]
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT)
 def test_a_term_with_weight_0_is_not_built_and_the_others_do_not_notice(
     left_out: tuple[str, ...],
 ) -> None:
@@ -101,6 +106,12 @@ def test_a_term_with_weight_0_is_not_built_and_the_others_do_not_notice(
     torch.testing.assert_close(
         result.loss.detach(), sum(result.metrics[f"loss_{t}"] for t in TERMS if weights[t])
     )
+    if "denoise" not in left_out:  # without it there is no noise, and views are others
+        every = build(contrast=1.0, reconstruct=1.0, denoise=1.0)
+        every.load_state_dict(method.state_dict(), strict=False)
+        whole = every.loss(Batch(views))
+        for name, value in result.metrics.items():
+            torch.testing.assert_close(value, whole.metrics[name], msg=name)
     result.loss.backward()
     for name, parameter in method.named_parameters():
         assert parameter.grad is not None or not parameter.requires_grad, f"{name} is not used"
@@ -143,11 +154,20 @@ def test_noise_does_not_depend_on_the_rest_of_the_batch() -> None:
     assert torch.equal(keyed_normal(like[1:], keys[1:])[0], keyed_normal(like, keys)[1])
 
 
-def test_views_in_another_layout_get_the_same_noise() -> None:
-    method, images = build().float(), torch.randn(3, 3, 4, 4)
-    last = images.to(memory_format=torch.channels_last)
-    assert torch.equal(method.draw(images, "query").noise, method.draw(last, "query").noise)
-    assert torch.equal(method.grid.cut(images), method.grid.cut(last))
+def test_the_noise_level_is_embedded_by_waves_and_two_layers() -> None:
+    level = NoiseLevel(width=8, largest=0.05).double()
+    std = torch.tensor([0.0, 0.013, 0.05], dtype=torch.float64)
+    rows = []
+    for one in std.tolist():
+        step = 1000 * one / 0.05  # as the step of a diffusion model
+        phases = [step * 1e4 ** (-band / 4) for band in range(4)]
+        rows.append([math.sin(x) for x in phases] + [math.cos(x) for x in phases])
+    first, second = level.layers[0], level.layers[2]
+    inner = torch.tensor(rows, dtype=torch.float64) @ first.weight.T + first.bias
+    expected = (inner * inner.sigmoid()) @ second.weight.T + second.bias
+    # The frequencies are float32, and phases reach 1000.
+    torch.testing.assert_close(level(std), expected, rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(level(std)[0], level(std)[1])
 
 
 def test_patch_negatives_are_masked_and_noisy_as_the_views_are() -> None:

@@ -122,6 +122,7 @@ def test_the_class_token_can_be_the_feature(tmp_path: Path) -> None:
         (["method.decoder.heads=3"], "width 64 must be a multiple of heads 3"),
         (["method.decoder={width: 6, heads: 2}"], "a width that is a multiple of 4, not 6"),
         (["encoder.options.fc_norm=true"], "add fc_norm: false"),
+        (["encoder.options.patch_drop_rate=0.5"], "hide patches themselves; leave it out"),
     ],
 )
 def test_what_cannot_work_is_one_sentence_before_the_run(sets: list[str], message: str) -> None:

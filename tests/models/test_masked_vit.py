@@ -8,6 +8,7 @@ from torch import Tensor
 from tests.methods.plain_parts import TINY_VIT
 from unshortcut.errors import UsageError
 from unshortcut.imaging.patches import take
+from unshortcut.models import token_linear
 from unshortcut.models.checkpointing import checkpoint_gradients
 from unshortcut.models.encoder import Encoder, EncoderSettings, create_encoder
 from unshortcut.models.masked_vit import check_norm, patch_grid, pooled, visible_tokens
@@ -63,6 +64,24 @@ def test_hidden_patches_are_as_if_attention_never_reached_them(name: str) -> Non
     expected = torch.stack([row[kept] for row, kept in zip(whole, seen, strict=True)])
     tokens = visible_tokens(encoder, visible_patches(encoder, mask), mask)
     torch.testing.assert_close(tokens, expected)
+
+
+def test_in_float32_it_is_timms_vit_too_with_the_gradient_of_its_patches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(token_linear, "prefers_onednn", torch.backends.mkldnn.is_available)
+    encoder = vit(SMALL).float()
+    plain = timm.create_model("vit_tiny_patch16_224", num_classes=0, **SMALL).eval()
+    plain.load_state_dict(encoder.model.state_dict())
+    many = images(20).float()
+    mask = mask_lowest(torch.rand(20, 9), 9)
+    patches = take(patch_grid(encoder).cut(many), mask.visible)
+    ours, theirs = visible_tokens(encoder, patches, mask), plain.forward_features(many)
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+    for tokens in (ours, theirs):
+        tokens.square().mean().backward()
+    found, expected = (one.patch_embed.proj.weight.grad for one in (encoder.model, plain))
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-6)
 
 
 def test_gradient_checkpointing_gives_the_same_gradients() -> None:

@@ -81,16 +81,45 @@ def test_second_derivatives_are_those_of_a_plain_layer() -> None:
     found = []
     for function in (token_linear, F.linear):
         output = function(tokens, plain.weight, plain.bias).tanh().sum()
-        (first,) = torch.autograd.grad(output, tokens, create_graph=True)
-        found.append(torch.autograd.grad(first.square().sum(), plain.weight)[0])
-    torch.testing.assert_close(found[0], found[1])
+        firsts = torch.autograd.grad(output, (tokens, plain.weight), create_graph=True)
+        total = sum(one.square().sum() for one in firsts)
+        found.append(torch.autograd.grad(total, (tokens, plain.weight, plain.bias)))
+    for ours, expected in zip(*found, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_what_follows_a_layer_may_change_its_output_in_place() -> None:
+    tokens = torch.randn(16, 3, 24)
+    gradients = []
+    for replaced in (True, False):
+        network = nn.Sequential(layer(), nn.ReLU(inplace=True))
+        if replaced:
+            use_token_linear(network)
+        network(tokens).square().sum().backward()
+        gradients.append(network[0].weight.grad)
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-4, atol=1e-4)
+
+
+def test_gradients_of_single_images_can_be_mapped() -> None:
+    plain = layer()
+
+    def loss(weight: Tensor, tokens: Tensor) -> Tensor:
+        return token_linear(tokens, weight, plain.bias).square().sum()
+
+    images = torch.randn(3, 16, 2, 24)
+    found = torch.func.vmap(torch.func.grad(loss), (None, 0))(plain.weight, images)
+    for one, gradient in zip(images, found, strict=True):
+        expected = torch.func.grad(lambda w, x: F.linear(x, w, plain.bias).square().sum())(
+            plain.weight, one
+        )
+        torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize(
     ("tokens", "why"),
     [
         (torch.zeros(16, 24), "rows without tokens"),
-        (torch.zeros(2, 5, 24), "a small batch on one thread"),
+        (torch.zeros(15, 5, 24), "a small batch"),
         (torch.zeros(16, 0, 24), "no tokens"),
         (torch.zeros(16, 5, 24, dtype=torch.float64), "double precision"),
     ],
@@ -98,15 +127,17 @@ def test_second_derivatives_are_those_of_a_plain_layer() -> None:
 def test_where_nothing_is_gained_it_is_a_plain_layer(
     tokens: Tensor, why: str, convolutions: list[int]
 ) -> None:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     plain = layer().to(tokens.dtype)
     found = token_linear(tokens, plain.weight, plain.bias)
-    torch.set_num_threads(threads)
     assert torch.equal(found, plain(tokens)) and not convolutions, why
 
 
-def test_on_intel_and_on_other_machines_it_is_a_plain_layer(
+def test_a_wrong_width_is_explained_as_for_a_plain_layer() -> None:
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
+        token_linear(torch.zeros(16, 5, 23), layer().weight)
+
+
+def test_only_amd_cpus_with_avx_512_prefer_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
@@ -114,18 +145,17 @@ def test_on_intel_and_on_other_machines_it_is_a_plain_layer(
     monkeypatch.setattr(module, "_CPU_INFO", info)
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
 
-    def prefers(maker: str, machine: str = "x86_64") -> bool:
-        info.write_text(f"vendor_id : {maker}\n")
-        monkeypatch.setattr("platform.machine", lambda: machine)
+    def prefers(vendor: str, capability: str = "AVX512") -> bool:
+        info.write_text(f"processor : 0\nvendor_id : {vendor}\nmodel name : AuthenticAMD?\n")
+        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
         return module.prefers_onednn.__wrapped__()
 
-    assert prefers("AuthenticAMD") and prefers("AuthenticAMD", "AMD64")
-    assert not prefers("GenuineIntel")
-    assert not prefers("Apple", "arm64")
-    info.unlink()
-    monkeypatch.setattr("platform.processor", lambda: "")
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    assert not module.prefers_onednn.__wrapped__(), "an unknown maker"
+    assert prefers("AuthenticAMD") and not prefers("AuthenticAMD", "AVX2")
+    assert not prefers("Apple", "DEFAULT") and not prefers("GenuineIntel")
+    info.unlink()  # as on Windows
+    for processor, expected in (("", False), ("x86_64", False), ("Model 17, AuthenticAMD", True)):
+        monkeypatch.setattr("platform.processor", lambda text=processor: text)
+        assert module.prefers_onednn.__wrapped__() == expected
 
 
 def test_a_vit_with_such_layers_is_the_same_model() -> None:
@@ -155,7 +185,15 @@ def test_models_that_are_loaded_by_name_have_such_layers() -> None:
     assert isinstance(loaded.module.blocks[0].mlp.fc1, TokenLinear)
 
 
-def test_compilers_and_exporters_see_linear_layers() -> None:
+def test_a_users_own_module_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(12, 4))
+    monkeypatch.setattr("tests.models.test_token_linear.own_model", lambda: own, raising=False)
+    first, again = (load_model("tests.models.test_token_linear:own_model") for _ in range(2))
+    assert type(own[2]) is nn.Linear and first.fingerprint == again.fingerprint
+
+
+def test_compilers_and_exporters_see_linear_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the real question of the CPU must not be asked inside a graph
     fast = nn.Sequential(layer(), nn.GELU(), layer(40, 8))
     use_token_linear(fast)
     tokens = torch.randn(16, 5, 24)
@@ -163,3 +201,5 @@ def test_compilers_and_exporters_see_linear_layers() -> None:
     called = {str(node.target) for node in exported.graph.nodes if node.op == "call_function"}
     assert "aten.linear.default" in called and not any("conv" in name for name in called)
     torch.testing.assert_close(exported.module()(tokens), fast(tokens))
+    compiled = torch.compile(fast, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(tokens), fast(tokens))

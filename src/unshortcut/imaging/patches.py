@@ -58,7 +58,7 @@ def mean_and_scale(patches: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def take(rows: Tensor, index: Tensor) -> Tensor:
-    """The rows (N, V, C) at index (N, V) of rows (N, L, C)."""
+    """The rows (N, V, C) at index (N, V), each below L, of rows (N, L, C)."""
     count, length, _ = rows.shape
     # Whole rows of one table, which takes a seventh of the time of `gather` on a CPU.
     first = torch.arange(0, count * length, length, device=index.device)

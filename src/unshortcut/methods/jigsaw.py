@@ -99,6 +99,7 @@ class Jigsaw(Method):
     """One encoder for all tiles, and a head that names the permutation."""
 
     can_collapse = False
+    encodes_views = False
     permutations: Tensor
 
     def __init__(

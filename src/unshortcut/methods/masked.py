@@ -96,26 +96,29 @@ class MaskedMethod(Method):
         corruption = self.corruptor.draw(images, self.training_context.seed, "pictures")
         was_training = self.training
         self.eval()
-        seen = corruption.seen(self.grid.cut(images))
+        patches = self.grid.cut(images)  # (N, L, P)
+        seen = corruption.seen(patches)  # (N, V, P)
         output: MaskedOutput = self.network(seen, corruption.mask, corruption.noise_std)
         self.train(was_training)
-        return self._drawn(images, corruption, output.predicted)
+        return self._drawn(patches, seen, corruption, output.predicted)
 
     def _drawn(
-        self, images: Tensor, corruption: Corruption, predicted: Predicted
+        self, patches: Tensor, seen: Tensor, corruption: Corruption, predicted: Predicted
     ) -> dict[str, Tensor]:
         grid, noise_max, mask = self.grid, self.corruptor.noise_max, corruption.mask
-        patches = grid.cut(images)  # (N, L, P)
-        gray = torch.full_like(patches, _GRAY)
+        hidden = grid.join(mask.is_hidden()[:, :, None].expand_as(patches))  # (N, 3, H, W)
 
-        def on_gray(visible: Tensor) -> Tensor:
-            """Levels (N, V, P) of the visible patches as uint8, with hidden patches in gray."""
-            return _uint8(grid.join(put(gray, mask.visible, visible)))
+        def in_place(visible: Tensor) -> Tensor:
+            """Visible patches (N, V, P) among the others of the images, as images."""
+            return grid.join(put(patches, mask.visible, visible))
 
-        noisy = grid.join(put(patches, mask.visible, corruption.seen(patches)))
+        def on_gray(levels: Tensor) -> Tensor:
+            """Images (N, 3, H, W) with levels of 0 to 255, as uint8, with hidden patches gray."""
+            return _uint8(torch.where(hidden, _GRAY, levels))
+
         shown = {
-            "input": _uint8(self.to_pixels(images)),
-            "seen": on_gray(take(grid.cut(self.to_pixels(noisy)), mask.visible)),
+            "input": _uint8(self.to_pixels(grid.join(patches))),
+            "seen": on_gray(self.to_pixels(in_place(seen))),
         }
         if predicted.hidden is not None:
             values = predicted.hidden
@@ -126,8 +129,8 @@ class MaskedMethod(Method):
             shown["reconstruction"] = _uint8(self.to_pixels(completed))
         if predicted.visible is not None and corruption.noise is not None and noise_max is not None:
             strength = _GRAY / (_NOISE_RANGE * noise_max)
-            shown["noise"] = on_gray(_GRAY + strength * corruption.noise)
-            shown["predicted noise"] = on_gray(_GRAY + strength * predicted.visible)
+            shown["noise"] = on_gray(_GRAY + strength * in_place(corruption.noise))
+            shown["predicted noise"] = on_gray(_GRAY + strength * in_place(predicted.visible))
         return shown
 
 

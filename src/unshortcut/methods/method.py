@@ -20,6 +20,7 @@ from unshortcut.methods.optimization import OptimizerSettings, ScheduleSettings
 from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
 from unshortcut.models.checkpointing import recomputation
 from unshortcut.models.encoder import Encoder, EncoderSettings
+from unshortcut.models.image_size import check_image_size
 from unshortcut.models.loaded import LoadedModel
 from unshortcut.parts import PartOf
 from unshortcut.randomness import torch_generator, torch_seed
@@ -96,6 +97,8 @@ class Method(LightningModule, ABC):
 
     can_collapse: bool = True
     """Whether embeddings that are all alike could solve the task, of which the log then warns."""
+    encodes_views: bool = True
+    """Whether views of `views.size` pixels go through the encoder whole, not in tiles."""
     batches_seen: Tensor
     pixel_scale: Tensor
     pixel_shift: Tensor
@@ -106,6 +109,8 @@ class Method(LightningModule, ABC):
         super().__init__()
         self.training_context = training or TrainingContext()
         self.encoder = encoder
+        if self.encodes_views:
+            check_image_size(encoder.model, self.training_context.size)
         encoder.set_normalization(self.training_context.mean, self.training_context.std)
         self.register_buffer("batches_seen", torch.zeros((), dtype=torch.long))
         shape = (1, 3, 1, 1)

@@ -74,10 +74,8 @@ def load_model(
         loaded = zero_shot(loaded, classes, prompts)
     elif classes is not None:
         loaded = with_classes(loaded, classes)
-    if loaded.module is not None:
-        use_token_linear(loaded.module)
-        if torch.cuda.is_available():
-            loaded.module.cuda()
+    if loaded.module is not None and torch.cuda.is_available():
+        loaded.module.cuda()
     return loaded
 
 
@@ -107,9 +105,9 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
     origin = known.get(prefix) if colon else None
     published = parse_published(text)
     if published is not None and (origin is None or published.library is not None):
-        return load_published(text, **stated).model()
+        return _fast(load_published(text, **stated).model())
     if origin is not None:
-        return origin().load(name, stated)
+        return _fast(origin().load(name, stated))
     if path.suffix == ".safetensors" or (path / WEIGHTS_FILE).is_file():
         return from_export(path, stated)
     if path.suffix == ".onnx":
@@ -127,6 +125,13 @@ def _load(text: str, path: Path, stated: dict[str, Any]) -> LoadedModel:
         f"{', '.join(origin.form for origin in known.values())}, published weights as "
         "timm:NAME@FILE, or package.module:function"
     )
+
+
+def _fast(loaded: LoadedModel) -> LoadedModel:
+    """The model with faster linear layers; those of users' own modules are left as they are."""
+    if loaded.module is not None:
+        use_token_linear(loaded.module)
+    return loaded
 
 
 def _onnx(path: Path, stated: dict[str, Any]) -> LoadedModel:

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from unshortcut.errors import UsageError
 from unshortcut.imaging.patches import PatchGrid
 from unshortcut.models.encoder import Encoder
+from unshortcut.models.image_size import check_patches, other_size
 from unshortcut.models.masking import PatchMask
 from unshortcut.models.token_linear import token_linear
 
@@ -47,14 +48,11 @@ def patch_grid(encoder: Encoder, size: int | None = None) -> PatchGrid:
             f"encoder.options.patch_size: patches must be square, not {side} × {other_side}"
         )
     if size is not None and (height, width) != (size, size):
+        raise other_size(size, (height, width))
+    check_patches((height, width), (side, side))
+    if not isinstance(vit_of(encoder).patch_drop, nn.Identity):
         raise UsageError(
-            f"views.size {size} is not the image size of the encoder: set "
-            f"encoder.options.img_size={size}, it is {height} now"
-        )
-    if height % side or width % side:
-        raise UsageError(
-            f"patches of {side} pixels do not divide images of {height} × {width}: choose another "
-            "encoder.options.patch_size or views.size"
+            "encoder.options.patch_drop_rate: masked methods hide patches themselves; leave it out"
         )
     return PatchGrid(side, height // side, width // side)
 

@@ -31,6 +31,7 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
     "can-imagenette": {_SIMCLR: "simclr-vit-imagenette", _MAE: "mae-imagenette"},
     "can-vit-b-imagenet": {_SIMCLR: "simclr-vit-b-imagenet", _MAE: "mae-vit-b-imagenet"},
     "can-vit-l-imagenet": {_SIMCLR: "simclr-vit-l-imagenet", _MAE: "mae-vit-l-imagenet"},
+    "can-vit-h-imagenet": {_SIMCLR: "simclr-vit-h-imagenet", _MAE: "mae-vit-h-imagenet"},
 }
 """By recipe of CAN: those of its parents on the same data, with the same ViT."""
 _ARMS: Mapping[str, tuple[str, ...]] = {
