@@ -74,7 +74,10 @@ def _line(claim: Claim, variant: Variant) -> str:
 
 
 def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: bool) -> None:
-    positions = _positions([point.x for points in lines.values() for point in points])
+    names = [point.x for points in lines.values() for point in points]
+    positions = _positions(names)
+    # Between values that are no numbers there is nothing that a line could stand for.
+    joined = ("-" if ours else "--") if _numbers(names) is not None else "none"
     for label, points in lines.items():
         points = sorted(points, key=lambda point: positions[point.x])
         axis.errorbar(
@@ -83,7 +86,7 @@ def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: b
             [point.std for point in points] if ours else None,
             marker="o",
             markersize=4,
-            linestyle="-" if ours else "--",
+            linestyle=joined,
             capsize=3,
             label=label or None,
         )
@@ -92,17 +95,24 @@ def _draw(axis: Any, title: str, lines: dict[str, list[_Point]], x: str, ours: b
     axis.set_xlabel(x)
     axis.set_title(title, fontsize=9)
     axis.spines[["top", "right"]].set_visible(False)
+    axis.margins(x=0.1)
     if any(lines):
         axis.legend(frameon=False, fontsize=8)
 
 
 def _positions(names: Sequence[str]) -> dict[str, float]:
     """Positions on the axis: numbers as they are, or log2 for a wide range; other values evenly."""
-    distinct = list(dict.fromkeys(names))
-    try:
-        numbers = {name: float(name) for name in distinct}
-    except ValueError:
-        return {name: float(index) for index, name in enumerate(distinct)}
+    numbers = _numbers(names)
+    if numbers is None:
+        return {name: float(index) for index, name in enumerate(dict.fromkeys(names))}
     if min(numbers.values()) > 0 and max(numbers.values()) / min(numbers.values()) >= 4:
         return {name: math.log2(number) for name, number in numbers.items()}
     return numbers
+
+
+def _numbers(names: Sequence[str]) -> dict[str, float] | None:
+    """The numbers that distinct values stand for; None if one of them is no number."""
+    try:
+        return {name: float(name) for name in names}
+    except ValueError:
+        return None
