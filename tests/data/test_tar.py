@@ -3,7 +3,9 @@
 import gzip
 import io
 import multiprocessing
+import os
 import pickle
+import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +74,14 @@ def test_the_fingerprint_sees_changed_bytes(tmp_path: Path) -> None:
     first = open_tar(path).fingerprint()
     write_tar(path, {"a.png": png(1), "b.png": png(3)})
     assert open_tar(path).fingerprint() != first
+
+
+def test_the_fingerprint_is_that_of_a_copy_elsewhere(tmp_path: Path) -> None:
+    path = write_tar(tmp_path / "x.tar", {"a.png": png(1), "b.png": png(2)})
+    (tmp_path / "scratch").mkdir()
+    copied = Path(shutil.copyfile(path, tmp_path / "scratch" / "x.tar"))
+    os.utime(copied, (0, 0))
+    assert open_tar(copied).fingerprint() == open_tar(path).fingerprint()
 
 
 def _link(kind: bytes) -> Callable[[], tarfile.TarInfo]:

@@ -94,14 +94,13 @@ class ParquetSource(EncodedSource):
         return bytes(content if limit is None else content[:limit])
 
     def fingerprint(self) -> str:
-        """Over labels, and names, sizes, modification times and footers of the files."""
+        """Over labels, and names, sizes and footers of the files, wherever they were copied to."""
         digest = hashlib.sha256(b"parquet")
         for numbers in (self._starts, self.labels):
             digest.update(b"" if numbers is None else numbers.tobytes())
         digest.update(repr(self.classes).encode())
         for file in self.files:
-            status = file.path.stat()
-            state = f"{status.st_size} {status.st_mtime_ns} {file.digest}"
+            state = f"{file.path.stat().st_size} {file.digest}"
             digest.update(f"{file.path.name} {file.image} {state}\0".encode())
         return digest.hexdigest()
 
