@@ -220,6 +220,8 @@ def test_a_run_gives_features_of_whole_images(tmp_path: Path) -> None:
     features = load_model(run.folder).embed(Shapes("val", size=32, count=3)).values
     assert features.shape == (3, 16) and features.std() > 0
     assert (run.folder / "samples.png").is_file()
+    terms = {"loss_contrast", "loss_reconstruct", "loss_denoise"}
+    assert terms < run.metrics.keys(), "the metrics of a run say what each term came to"
 
 
 @pytest.mark.parametrize(

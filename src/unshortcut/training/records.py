@@ -17,7 +17,9 @@ from unshortcut.training.run_data import RunData
 from unshortcut.views.sheet import view_sheet
 
 _FINAL = ("loss", "embedding_std", "psnr", "knn")
-"""Entries of the log whose last values are the metrics of a run."""
+"""Entries of the log whose last values are the metrics of a run, besides the terms of its loss."""
+_TERM = "loss_"
+"""How the entry of a term begins, such as `loss_denoise` of CAN."""
 
 
 def about_data(data: RunData) -> dict[str, Any]:
@@ -59,8 +61,12 @@ def final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> d
     """The last values of the log, and the kNN accuracy if there is one."""
     metrics: dict[str, float] = {}
     for entry in read_log(folder.log):
-        metrics |= {key: entry[key] for key in _FINAL if key in entry}
+        metrics |= {key: value for key, value in entry.items() if _is_final(key)}
     if knn is not None:
         # A run that was killed after its last step has not measured yet.
         metrics["knn"] = knn.measure(method) if knn.accuracy is None else knn.accuracy
     return metrics
+
+
+def _is_final(key: str) -> bool:
+    return key in _FINAL or key.startswith(_TERM)
