@@ -66,6 +66,19 @@ def test_values_and_gradients_are_those_of_a_plain_layer(
     assert len(convolutions) == 2, "forward, and the gradient of the input"
 
 
+@pytest.mark.parametrize(
+    ("shape", "images"),
+    [((128, 33, 24), 16), ((100, 5, 24), 20), ((17, 3, 24), 17), ((18, 2, 5, 24), 18)],
+)
+def test_a_batch_is_divided_into_few_images_with_long_rows(
+    shape: tuple[int, ...], images: int, convolutions: list[int]
+) -> None:
+    plain, tokens = layer(), torch.randn(shape)
+    found = token_linear(tokens, plain.weight, plain.bias)
+    torch.testing.assert_close(found, plain(tokens), rtol=1e-4, atol=1e-5)
+    assert convolutions == [images], "at least 16, and a divisor of the tokens"
+
+
 def test_inputs_in_any_layout_and_gradients_of_some_inputs() -> None:
     plain, wide = layer(), torch.randn(16, 24, 7)
     tokens = wide.transpose(1, 2)  # not contiguous

@@ -2,10 +2,10 @@
 
 PyTorch multiplies float32 matrices with MKL, which keeps to the narrower AVX2 instructions on CPUs
 of AMD; its convolutions use oneDNN, which asks the CPU itself. A linear layer is a convolution of
-one pixel over a row of tokens, without copying anything, and on an AMD EPYC that is twice as fast,
-forward and backward (`python -m benchmarks.step`, `token_linear_vs_linear`). Results differ in
-rounding. On other hardware, for small batches and in compiled or exported programs it is
-`F.linear`.
+one pixel over rows of tokens, without copying anything, and on an AMD EPYC that is twice as fast,
+forward and backward (`python -m benchmarks.step`, `token_linear_vs_linear`). The rows are as long
+as they can be, whatever image their tokens belong to. Results differ in rounding. On other
+hardware, for small batches and in compiled or exported programs it is `F.linear`.
 """
 
 import platform
@@ -48,14 +48,13 @@ def token_linear(tokens: Tensor, weight: Tensor, bias: Tensor | None = None) -> 
     """`F.linear` of tokens (N, …, C), weight (D, C) and bias (D,), by the faster library."""
     if not _applies(tokens, weight):
         return F.linear(tokens, weight, bias)
-    rows = _as_images(tokens.flatten(1, -2))  # (N, C, 1, T)
+    images = _as_images(tokens)
     if torch.is_grad_enabled():
-        outputs: Tensor = _Convolved.apply(rows, weight, bias)
+        outputs: Tensor = _Convolved.apply(images, weight, bias)
     else:
-        outputs = _convolved(rows, weight, bias)
-    # Contiguous already; said for layouts that are ambiguous, such as those of one token.
-    outputs = outputs.squeeze(2).transpose(1, 2).contiguous()
-    return outputs.view(*tokens.shape[:-1], len(weight))
+        outputs = _convolved(images, weight, bias)
+    # Images (I, D, 1, R) in the layout channels-last, so that this is no copy.
+    return outputs.permute(0, 2, 3, 1).reshape(*tokens.shape[:-1], len(weight))
 
 
 def _applies(tokens: Tensor, weight: Tensor) -> bool:
@@ -102,32 +101,43 @@ class _Convolved(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        return _convolved(rows, weight, bias)
+    def forward(images: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return _convolved(images, weight, bias)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        rows, weight, _ = inputs
-        ctx.save_for_backward(rows, weight)
+        images, weight, _ = inputs
+        ctx.save_for_backward(images, weight)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        rows, weight = ctx.saved_tensors
+        images, weight = ctx.saved_tensors
         needed = ctx.needs_input_grad
-        gradient = gradient.contiguous(memory_format=torch.channels_last)  # (N, D, 1, T)
+        gradient = gradient.contiguous(memory_format=torch.channels_last)  # (I, D, 1, R)
         shape = (*weight.shape, 1, 1)
         return (
             _convolved(gradient, weight.t(), None) if needed[0] else None,
-            conv2d_weight(rows, shape, gradient)[:, :, 0, 0] if needed[1] else None,
+            conv2d_weight(images, shape, gradient)[:, :, 0, 0] if needed[1] else None,
             gradient.sum((0, 2, 3)) if needed[2] else None,
         )
 
 
-def _convolved(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Rows (N, C, 1, T) to (N, D, 1, T)."""
-    return F.conv2d(rows, weight[:, :, None, None], bias)
+def _convolved(images: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Images (I, C, 1, R) to (I, D, 1, R)."""
+    return F.conv2d(images, weight[:, :, None, None], bias)
 
 
-def _as_images(rows: Tensor) -> Tensor:
-    """Rows (N, T, C) as images (N, C, 1, T) in the layout channels-last; no copy."""
-    return rows.transpose(1, 2).unsqueeze(2)
+def _as_images(tokens: Tensor) -> Tensor:
+    """Tokens (N, …, C) as few images (I, C, 1, R) in the layout channels-last; no copy.
+
+    Long rows are faster than a row for every image of the batch: by a quarter for the 33 tokens
+    that remain of a small ViT's 65 where half of the patches are masked.
+    """
+    images = _count_images(tokens.shape[:-1].numel())
+    return tokens.reshape(images, 1, -1, tokens.shape[-1]).permute(0, 3, 1, 2)
+
+
+@cache
+def _count_images(tokens: int) -> int:
+    """The fewest images of one size that tokens of at least 16 images can be divided into."""
+    return next(count for count in range(_FEWEST_IMAGES, tokens + 1) if tokens % count == 0)
