@@ -170,6 +170,23 @@ def test_the_noise_level_is_embedded_by_waves_and_two_layers() -> None:
     assert not torch.allclose(level(std)[0], level(std)[1])
 
 
+def test_a_few_steps_learn_to_predict_noise() -> None:
+    # Of gray images all that is seen is noise. From 8 channels, 8 of a patch's 12 values follow.
+    method = build(contrast=0, reconstruct=0, denoise=1.0, noise_max=1.0)
+    images = torch.zeros(128, 3, 4, 4, dtype=torch.float64)
+    optimizer = torch.optim.Adam(method.parameters(), lr=1e-2)
+    ratios = []
+    for _ in range(150):
+        loss = method.loss(Batch({"query": images, "key": images})).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        method.on_after_backward()
+        ratios.append(loss.item() * 3)  # E[σ²] = 1/3, the error of predicting none
+    assert min(ratios[:10]) > 0.9
+    assert 4 / 12 < sum(ratios[-5:]) / 5 < 0.7
+
+
 def test_patch_negatives_are_masked_and_noisy_as_the_views_are() -> None:
     method = build(negatives=(BatchSettings(), PatchSettings(alpha=1.5)), noise_max=0.3)
     views = random_views((*VIEWS, "patch_negative", "key_patch_negative"), 4, seed=0)
