@@ -12,9 +12,8 @@ from tests.small import PlainEncoder, random_views
 from unshortcut.data.folder import open_folder
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
-from unshortcut.methods.classification import mixing_share, neighbors
 from unshortcut.methods.method import TrainingContext
-from unshortcut.methods.step import Batch, DeviceBatch
+from unshortcut.methods.step import Batch
 from unshortcut.methods.supervised import Supervised, SupervisedSettings
 
 
@@ -92,40 +91,3 @@ def test_label_smoothing_spreads_a_share_of_the_label_over_all_classes() -> None
     expected = soft_cross_entropy(method, views["query"], target)
     assert method.loss(Batch(views, label=label)).loss.item() == pytest.approx(expected)
     assert build().loss(Batch(views, label=label)).loss.item() != pytest.approx(expected)
-
-
-def test_mixup_mixes_pairs_of_images_and_their_labels_alike() -> None:
-    method = build(mixup=0.5, label_smoothing=0.1)
-    views, label = random_views(("query",), 6, seed=0), torch.tensor([0, 1, 2, 2, 1, 0])
-    images, partner = views["query"], [1, 0, 3, 2, 5, 4]
-    share = mixing_share(0.5, 0, 0)
-    assert 0.5 <= share < 1
-    target = 0.9 * torch.eye(3, dtype=torch.float64)[label] + 0.1 / 3
-    expected = soft_cross_entropy(
-        method,
-        share * images + (1 - share) * images[partner],
-        share * target + (1 - share) * target[partner],
-    )
-    assert method.loss(Batch(views, label=label)).loss.item() == pytest.approx(expected)
-    assert neighbors(torch.arange(6)).tolist() == partner
-
-
-def test_the_share_is_keyed_by_seed_and_batch_and_follows_beta() -> None:
-    shares = [mixing_share(0.4, 0, batch) for batch in range(400)]
-    assert shares == [mixing_share(0.4, 0, batch) for batch in range(400)]
-    assert len(set(shares)) == 400
-    # Of Beta(a, a) the variance is 1 / (4 (2 a + 1)), the same for the larger share around 1/2.
-    variance = torch.tensor(shares, dtype=torch.float64).sub(0.5).square().mean()
-    assert float(variance) == pytest.approx(1 / (4 * 1.8), rel=0.1)
-    assert mixing_share(0.0, 0, 0) == 1
-
-
-def test_mixup_needs_pairs_on_each_device_and_settings_have_bounds() -> None:
-    SupervisedSettings(mixup=0.2).check(DeviceBatch(6, devices=2))
-    SupervisedSettings().check(DeviceBatch(7))
-    with pytest.raises(UsageError, match="mixes pairs of images, but 7 images"):
-        SupervisedSettings(mixup=0.2).check(DeviceBatch(7))
-    with pytest.raises(UsageError, match="label_smoothing"):
-        SupervisedSettings(label_smoothing=1)
-    with pytest.raises(UsageError, match="mixup"):
-        SupervisedSettings(mixup=-1)

@@ -174,6 +174,7 @@ CASES = {
         negative_gradient=True,
     ),
     "supervised with mixup": SupervisedSettings(label_smoothing=0.1, mixup=0.4),
+    "supervised with cutmix": SupervisedSettings(label_smoothing=0.1, cutmix=1.0),
 }
 
 

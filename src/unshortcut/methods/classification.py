@@ -1,13 +1,11 @@
 """What methods with a linear classifier on the encoder share."""
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.methods.method import TrainingContext
 from unshortcut.methods.step import Batch
 from unshortcut.models.encoder import Encoder
-from unshortcut.randomness import generator
 
 
 def build_classifier(encoder: Encoder, context: TrainingContext, method: str) -> nn.Linear | None:
@@ -27,39 +25,3 @@ def classifier_and_labels(
             "batch"
         )
     return classifier, batch.label
-
-
-def mixing_share(alpha: float, *key: int | str) -> float:
-    """The share of each image in its mixed pair, from Beta(alpha, alpha); 1 for alpha 0.
-
-    It is the same on all ranks, since it depends on the key alone.
-    """
-    if not alpha:
-        return 1.0
-    share = float(generator(*key, "mixup").beta(alpha, alpha))
-    # Of a pair both mixtures are trained on, so exchanging the shares changes only their
-    # order. With the larger share, the image's own label remains the one to predict.
-    return max(share, 1 - share)
-
-
-def mixed(images: Tensor, share: float) -> Tensor:
-    """Images (N, …), each mixed with its neighbor, of which it gets 1 - `share`."""
-    return images if share == 1 else share * images + (1 - share) * neighbors(images)
-
-
-def mixed_cross_entropy(logits: Tensor, label: Tensor, share: float, smoothing: float) -> Tensor:
-    """Cross-entropy with the labels (N,) of mixed images, in proportion to their shares."""
-    loss = F.cross_entropy(logits, label, label_smoothing=smoothing)
-    if share == 1:
-        return loss
-    other = F.cross_entropy(logits, neighbors(label), label_smoothing=smoothing)
-    return share * loss + (1 - share) * other
-
-
-def neighbors(rows: Tensor) -> Tensor:
-    """Rows (N, …) of an even N with each pair of neighbors exchanged: 1, 0, 3, 2, …
-
-    The order of the images is random already, so neighbors are random pairs; and they are always on
-    the same device, unlike the pairs of timm's and torchvision's mixup.
-    """
-    return rows.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)

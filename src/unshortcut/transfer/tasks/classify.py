@@ -1,18 +1,17 @@
 """Classification: a linear head on the pooled features, trained with the encoder or alone."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 from torch.nn import functional as F
 
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
-from unshortcut.fields import NonNegativeNumber, Number
-from unshortcut.methods.classification import mixed, mixed_cross_entropy, mixing_share
+from unshortcut.fields import NonNegativeNumber
 from unshortcut.methods.method import TrainingContext
-from unshortcut.methods.step import Batch, DeviceBatch, StepOutput
+from unshortcut.methods.mixing import MixingSettings, mixed
+from unshortcut.methods.step import Batch, StepOutput
 from unshortcut.models.encoder import Encoder
 from unshortcut.parts import settings
 from unshortcut.transfer.linear_task import LinearTask
@@ -22,17 +21,13 @@ TOP = 5
 
 
 @settings
-class ClassifySettings(TaskSettings):
+class ClassifySettings(MixingSettings, TaskSettings):
     """Settings of the loss and of the head."""
 
     name = "classify"
     metric: ClassVar[str] = "top1"
+    section: ClassVar[str] = "task"
 
-    label_smoothing: Annotated[Number, Field(ge=0, lt=1)] = 0.0
-    """Share of a label that is spread evenly over all classes (Szegedy et al. 2016)."""
-    mixup: NonNegativeNumber = 0.0
-    """α of Beta(α, α), from which the share of an image in a mixed pair is drawn (Zhang et al.
-    2018); 0 mixes nothing."""
     head_std: NonNegativeNumber = 0.01
     """Standard deviation of the initial weights of the head; its bias starts at 0."""
 
@@ -45,13 +40,6 @@ class ClassifySettings(TaskSettings):
         self, encoder: Encoder, classes: Sequence[str], training: TrainingContext
     ) -> "Classify":
         return Classify(encoder, self, len(classes), training)
-
-    def check(self, batch: DeviceBatch) -> None:
-        if self.mixup and batch.images % 2:
-            raise UsageError(
-                f"task.mixup mixes pairs of images, but {batch.images} images at a time are on "
-                "each device; make data.batch_size / (devices × training.accumulate) even"
-            )
 
 
 class Classify(LinearTask):
@@ -66,11 +54,11 @@ class Classify(LinearTask):
     def loss(self, batch: Batch) -> StepOutput:
         assert batch.label is not None
         key = self.training_context.seed, int(self.batches_seen)
-        share = mixing_share(self.settings.mixup, *key)
-        features = self.encoder(mixed(batch.views["image"], share))  # (N, D)
+        images = batch.views["image"]
+        mixture = self.settings.mixture(images, *key)
+        features = self.encoder(mixed(images, mixture))  # (N, D)
         logits = self.classifier(features)  # (N, C)
-        smoothing = self.settings.label_smoothing
-        loss = mixed_cross_entropy(logits, batch.label, share, smoothing)
+        loss = self.settings.cross_entropy(logits, batch.label, mixture)
         metrics = {"accuracy": (logits.argmax(dim=1) == batch.label).float().mean()}
         return StepOutput(loss, F.normalize(features.detach(), dim=1), metrics)
 
