@@ -146,6 +146,7 @@ def test_blur_is_drawn_uniformly() -> None:
         "vertical_flip",
         "solarize",
         "rotation",
+        "random_erasing",
     ),
 )
 @pytest.mark.parametrize("p", [0.0, 0.2, 1.0])

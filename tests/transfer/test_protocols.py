@@ -94,7 +94,10 @@ def test_fine_tuning_is_that_of_mae(name: str, epochs: int, base: float, decay: 
     assert protocol.optimizer.lr == pytest.approx(base * protocol.data.batch_size / 256)
     assert protocol.train.layer_decay == decay
     task = protocol.task
-    assert (getattr(task, "mixup", 0), getattr(task, "label_smoothing", 0)) == (0.8, 0.1)
+    stated = [getattr(task, key) for key in ("mixup", "cutmix", "label_smoothing")]
+    assert stated == [0.8, 1.0, 0.1]
+    erasing = protocol.views.augmentations[-1]
+    assert (erasing.name, getattr(erasing, "p", 0)) == ("random_erasing", 0.25)
 
 
 def test_other_settings_that_the_papers_state() -> None:

@@ -16,6 +16,7 @@ from .patch_tiling import PatchTiling as PatchTiling
 from .pix2pix import GeneratorFilter as GeneratorFilter
 from .rand_augment import RandAugment as RandAugment
 from .random_crop import RandomCrop as RandomCrop
+from .random_erasing import RandomErasing as RandomErasing
 from .random_resized_crop import RandomResizedCrop as RandomResizedCrop
 from .random_scale_crop import RandomScaleCrop as RandomScaleCrop
 from .resize import Resize as Resize
