@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.cli.test_cli import call
 from tests.methods.small_runs import small_run
 from tests.methods.test_mae import SMALL
+from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
 from unshortcut.training.run_pictures import show_run
@@ -46,6 +48,26 @@ def test_the_command_takes_a_recipe_or_that_of_the_run(run: Path, tmp_path: Path
     call("show", "--run", str(run), "--data", "shapes@val", "--out", str(tmp_path / "one.png"))
     call("show", str(run / "recipe.yaml"), "--run", str(run), "--out", str(tmp_path / "two.png"))
     assert (tmp_path / "one.png").is_file() and (tmp_path / "two.png").is_file()
+
+
+def test_without_data_those_of_the_run_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for index in range(40):
+        Image.fromarray(Shapes("test", size=32, count=40).image(index).pixels()).save(
+            photos / f"{index}.png"
+        )
+    # The recipe names `shapes`, but the run has other images.
+    small_run("can-shapes", tmp_path / "run", SMALL, source=open_data("photos"))
+    own = np.asarray(show_run("run", num_images=2))
+    assert np.array_equal(own, np.asarray(show_run("run", "photos", num_images=2)))
+    assert not np.array_equal(own, np.asarray(show_run("run", "shapes", num_images=2)))
+    photos.rename(tmp_path / "moved")
+    with pytest.raises(UsageError, match="was trained on 'photos', which is not in this folder"):
+        show_run("run")
 
 
 def test_what_cannot_be_drawn_is_one_sentence(run: Path, tmp_path: Path) -> None:

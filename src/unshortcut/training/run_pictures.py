@@ -5,10 +5,12 @@ from pathlib import Path
 
 from PIL import Image as PillowImage
 
-from unshortcut.data.naming import Data
+from unshortcut.data.naming import Data, data_name
 from unshortcut.data.open import open_data
+from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import AnyRecipe, load_recipe
+from unshortcut.recipes.schema import Recipe
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.contact_sheet import check_out, saved
 from unshortcut.training.folder import RunFolder
@@ -33,7 +35,7 @@ def show_run(
 
     Args:
         run: a run folder of `pretrain`, finished or not.
-        data: images to draw; by default the data that the recipe names.
+        data: images to draw; by default those that the run was trained on.
         out: the image file to write, if any.
         recipe: views and settings to draw with; by default those of the run.
         sets: changes to the recipe, e.g. `method.mask_ratio=0.9`.
@@ -45,11 +47,9 @@ def show_run(
     if not folder.checkpoint.is_file():
         raise UsageError(f"'{run}' has no checkpoint yet; try again after its first epoch")
     settings = load_recipe(folder.recipe if recipe is None else recipe, sets)
-    named = settings.data.name if data is None else data
-    if named is None:
-        raise UsageError("the recipe of the run names no data; say which with --data")
     plan = settings.view_plan()
-    source = drawn_source(settings, open_data(named), plan_copies(plan))
+    images = _own_images(folder, settings) if data is None else open_data(data)
+    source = drawn_source(settings, images, plan_copies(plan))
     method = build_method(settings, source=source)
     if not method.makes_pictures:
         raise UsageError(
@@ -65,5 +65,19 @@ def show_run(
         ) from None
     views = sample_views(source, plan, settings.seed, num_images)
     if not views:
-        raise UsageError(f"none of the images of '{named}' that were tried can be read")
+        raise UsageError(f"none of the images of '{data_name(images)}' that were tried can be read")
     return saved(picture_sheet(method, views), out)
+
+
+def _own_images(folder: RunFolder, settings: Recipe) -> ImageSource:
+    """The images that a run was trained on, if they can be found from here by their name."""
+    named = folder.read_metadata().get("data") if folder.metadata.is_file() else settings.data.name
+    if named is None:
+        raise UsageError("the recipe of the run names no data; say which with --data")
+    try:
+        return open_data(named)
+    except UsageError:
+        raise UsageError(
+            f"the run was trained on '{named}', which is not in this folder; name the images to "
+            "draw with --data"
+        ) from None
