@@ -70,7 +70,7 @@ def test_version_and_lists() -> None:
     assert unshortcut.__version__[0].isdigit() and "__version__" in dir(unshortcut)
     assert "moco-v2-shapes" in unshortcut.list_recipes()
     assert unshortcut.list_recipes("byol-sh*") == ["byol-shapes"]
-    assert unshortcut.list_protocols("mae-*") == ["mae-vit-b", "mae-vit-l"]
+    assert unshortcut.list_protocols("mae-*") == ["mae-vit-b", "mae-vit-h", "mae-vit-l"]
     assert {"moco", "byol", "looc", "simclr"} <= set(unshortcut.list_methods())
     assert {"shape_bias", "corruptions"} <= set(unshortcut.list_measurements())
     assert "color_jitter" in unshortcut.list_augmentations()

@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import numpy as np
 import PIL.Image
@@ -15,11 +16,17 @@ from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
 
 
-def test_it_is_timms_transform_with_timms_generators_seeded() -> None:
+@pytest.mark.parametrize("interpolation", ["random", "bicubic"])
+def test_it_is_timms_transform_with_timms_generators_seeded(
+    interpolation: Literal["random", "bicubic"],
+) -> None:
     image = pictures("drawn")[0]
     config = "rand-m7-n3-mstd0.5-inc1"
-    theirs = rand_augment_transform(config, {"img_mean": (1, 2, 3)})
-    ours = TimmRandAugment(config, fill=(1, 2, 3))
+    options: dict[str, object] = {"img_mean": (1, 2, 3)}
+    if interpolation == "bicubic":
+        options["interpolation"] = PIL.Image.Resampling.BICUBIC
+    theirs = rand_augment_transform(config, options)
+    ours = TimmRandAugment(config, fill=(1, 2, 3), interpolation=interpolation)
     changed = 0
     for seed in range(8):
         random.seed(seed)

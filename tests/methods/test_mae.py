@@ -120,7 +120,7 @@ def test_the_class_token_can_be_the_feature(tmp_path: Path) -> None:
         (["views.size=48"], "views.size 48 is not the image size"),
         (["method.mask_ratio=1"], "'mask_ratio' must be a number above 0 and below 1"),
         (["method.decoder.heads=3"], "width 64 must be a multiple of heads 3"),
-        (["method.decoder={width: 6, heads: 2}"], "a width that is a multiple of 4, not 6"),
+        (["method.decoder={width: 6, heads: 2}"], "width 6 must be a multiple of 4"),
         (["encoder.options.fc_norm=true"], "add fc_norm: false"),
         (["encoder.options.patch_drop_rate=0.5"], "hide patches themselves; leave it out"),
     ],

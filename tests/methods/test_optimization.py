@@ -3,7 +3,9 @@
 import math
 
 import pytest
+import timm
 import torch
+from timm.optim import create_optimizer_v2
 from torch import nn
 
 from unshortcut.errors import UsageError
@@ -76,6 +78,26 @@ def test_optimizers_by_name_train_and_follow_the_rate(name: str) -> None:
     module(torch.randn(8, 3)).square().sum().backward()
     optimizer.step()
     assert not torch.equal(before, module[0].weight)
+
+
+def test_embeddings_of_a_vit_are_decayed_or_not_as_timm_does_it() -> None:
+    vit = timm.create_model("vit_tiny_patch16_224", img_size=32, depth=1, num_classes=0)
+    wrapped = nn.Sequential(vit, nn.Linear(192, 3))
+    names = {id(parameter): name for name, parameter in vit.named_parameters()}
+
+    def decayed(optimizer: torch.optim.Optimizer) -> set[str]:
+        groups = [group for group in optimizer.param_groups if group["weight_decay"]]
+        return {names[id(one)] for group in groups for one in group["params"] if id(one) in names}
+
+    settings = OptimizerSettings(name="adamw", decay_norm_and_bias=False, decay_embeddings=False)
+    theirs = decayed(create_optimizer_v2(vit, "adamw", lr=0.1, weight_decay=0.1))
+    assert decayed(build_optimizer(wrapped, settings)) == theirs
+    with_embeddings = build_optimizer(
+        wrapped, settings.model_copy(update={"decay_embeddings": True})
+    )
+    assert decayed(with_embeddings) == theirs | {"cls_token", "pos_embed"}
+    every = build_optimizer(wrapped, settings.model_copy(update={"decay_norm_and_bias": True}))
+    assert decayed(every) == set(names.values()) - {"cls_token", "pos_embed"}
 
 
 def test_sgd_is_the_plain_one_of_the_papers() -> None:

@@ -45,9 +45,12 @@ def test_a_run_with_views_of_objects_is_drawn_with_them(recipe: str, tmp_path: P
 
 
 def test_the_command_takes_a_recipe_or_that_of_the_run(run: Path, tmp_path: Path) -> None:
-    call("show", "--run", str(run), "--data", "shapes@val", "--out", str(tmp_path / "one.png"))
-    call("show", str(run / "recipe.yaml"), "--run", str(run), "--out", str(tmp_path / "two.png"))
-    assert (tmp_path / "one.png").is_file() and (tmp_path / "two.png").is_file()
+    pages = [tmp_path / "one.png", tmp_path / "two.png"]
+    call("show", "--run", str(run), "--data", "shapes@val", "--out", str(pages[0]))
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text((run / "recipe.yaml").read_text().replace("name: shapes", "name: shapes@val"))
+    call("show", str(recipe), "--run", str(run), "--out", str(pages[1]))
+    assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
 def test_without_data_those_of_the_run_are_drawn(
@@ -65,8 +68,13 @@ def test_without_data_those_of_the_run_are_drawn(
     own = np.asarray(show_run("run", num_images=2))
     assert np.array_equal(own, np.asarray(show_run("run", "photos", num_images=2)))
     assert not np.array_equal(own, np.asarray(show_run("run", "shapes", num_images=2)))
+    other = np.asarray(show_run("run", num_images=2, sets=["data.name=shapes@val"]))
+    assert np.array_equal(other, np.asarray(show_run("run", "shapes@val", num_images=2)))
+    (photos / "0.png").unlink()
+    with pytest.raises(UsageError, match="'photos' is not, or no longer, what the run was trained"):
+        show_run("run")
     photos.rename(tmp_path / "moved")
-    with pytest.raises(UsageError, match="was trained on 'photos', which is not in this folder"):
+    with pytest.raises(UsageError, match=r"--data is needed .*: there is no folder 'photos' here"):
         show_run("run")
 
 

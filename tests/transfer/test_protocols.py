@@ -85,14 +85,21 @@ def test_segmentation_is_that_of_densecl_and_of_the_dissertation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "epochs", "base", "decay"),
-    [("mae-vit-b", 100, 5e-4, 0.65), ("mae-vit-l", 50, 1e-3, 0.75)],
+    ("name", "epochs", "base", "decay", "drop"),
+    [
+        ("mae-vit-b", 100, 5e-4, 0.65, 0.1),
+        ("mae-vit-l", 50, 1e-3, 0.75, 0.2),
+        ("mae-vit-h", 50, 1e-3, 0.75, 0.3),
+    ],
 )
-def test_fine_tuning_is_that_of_mae(name: str, epochs: int, base: float, decay: float) -> None:
+def test_fine_tuning_is_that_of_mae(
+    name: str, epochs: int, base: float, decay: float, drop: float
+) -> None:
     protocol = load_protocol(name)
     assert (protocol.schedule.epochs, protocol.schedule.warmup) == (epochs, 5)
     assert protocol.optimizer.lr == pytest.approx(base * protocol.data.batch_size / 256)
-    assert protocol.train.layer_decay == decay
+    assert (protocol.train.layer_decay, protocol.train.drop_path) == (decay, drop)
+    assert not protocol.optimizer.decay_norm_and_bias and not protocol.optimizer.decay_embeddings
     task = protocol.task
     stated = [getattr(task, key) for key in ("mixup", "cutmix", "label_smoothing")]
     assert stated == [0.8, 1.0, 0.1]

@@ -15,7 +15,7 @@ from unshortcut.randomness import Rng, generator
 _TRIES = 10
 _TINY = 1e-6
 _MEAN, _STD = (124, 116, 104), (58, 57, 57)
-"""Of ImageNet's pixels, in levels of 0 to 255."""
+"""Mean and standard deviation of ImageNet's pixels, in levels of 0 to 255."""
 
 
 class Erased(NamedTuple):

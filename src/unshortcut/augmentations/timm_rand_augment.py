@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from PIL import Image
@@ -47,12 +47,14 @@ class TimmRandAugment(Augmentation):
     with the magnitude (inc)."""
     fill: Fill = (124, 116, 104)
     """Color of the pixels that a geometric operation leaves empty."""
+    interpolation: Literal["random", "bilinear", "bicubic"] = "random"
+    """How geometric operations interpolate; `random` is bilinear or bicubic for each of them."""
 
     def sample(self, rng: Rng, height: int, width: int) -> int:
         return int(rng.integers(2**32))
 
     def apply(self, image: ImageArray, params: int) -> ImageArray:
-        transform = _transform(self.config, self.fill)
+        transform = _transform(self.config, self.fill, self.interpolation)
         with seeded(params):
             return np.array(transform(Image.fromarray(np.ascontiguousarray(image))))
 
@@ -75,6 +77,9 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 @lru_cache(maxsize=8)
-def _transform(config: str, fill: Fill) -> Callable[[Image.Image], Image.Image]:
-    made: Callable[[Image.Image], Image.Image] = rand_augment_transform(config, {"img_mean": fill})
+def _transform(config: str, fill: Fill, interpolation: str) -> Callable[[Image.Image], Image.Image]:
+    options: dict[str, Any] = {"img_mean": fill}
+    if interpolation != "random":
+        options["interpolation"] = Image.Resampling[interpolation.upper()]
+    made: Callable[[Image.Image], Image.Image] = rand_augment_transform(config, options)
     return made

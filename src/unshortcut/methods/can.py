@@ -2,7 +2,7 @@
 
 The encoder sees half of the patches of two views, to which noise was added. The mean of its tokens
 is contrasted with those of all other views; a decoder predicts, with one output per patch, the
-pixels of hidden patches and the noise in visible ones. The targets are those of the clean image.
+pixels of hidden patches and the noise in visible ones. The pixels are those of the clean image.
 Each of the three terms can be left out with a weight of 0.
 """
 
@@ -132,13 +132,13 @@ class CAN(MaskedMethod, SimCLR):
         return Sources(negatives, self.settings.dim, seed)
 
     def loss(self, batch: Batch) -> StepOutput:
-        self.negatives_drawn = 0
         views = batch.views
         drawn = joined([self.draw(views[name], name) for name in ("query", "key")])
         return self.loss_of(views, drawn)
 
     def loss_of(self, views: Mapping[str, Tensor], corruption: Corruption) -> StepOutput:
         """The loss of views (N, 3, H, W) with given masks and noise, those of the queries first."""
+        self.negatives_drawn = 0
         images = torch.cat([views["query"], views["key"]])  # (2N, 3, H, W)
         patches, mask = self.grid.cut(images), corruption.mask
         output: MaskedOutput = self.network(corruption.seen(patches), mask, corruption.noise_std)

@@ -53,7 +53,7 @@ class Corruptor:
     """The largest standard deviation of the noise, in units of normalized pixels."""
 
     def draw(self, images: Tensor, *key: Key) -> Corruption:
-        """For the images (N, 3, H, W) that this rank has of a batch of all ranks.
+        """Draw the corruption of this rank's images (N, 3, H, W) of a batch of all ranks.
 
         The standard deviation of an image's noise is uniform from 0 to `noise_max` (CAN).
         """

@@ -94,12 +94,14 @@ class MaskedMethod(Method):
         """
         images = views["query"]
         corruption = self.corruptor.draw(images, self.training_context.seed, "pictures")
-        was_training = self.training
-        self.eval()
         patches = self.grid.cut(images)  # (N, L, P)
         seen = corruption.seen(patches)  # (N, V, P)
-        output: MaskedOutput = self.network(seen, corruption.mask, corruption.noise_std)
-        self.train(was_training)
+        was_training = self.training
+        self.eval()
+        try:
+            output: MaskedOutput = self.network(seen, corruption.mask, corruption.noise_std)
+        finally:
+            self.train(was_training)
         return self._drawn(patches, seen, corruption, output.predicted)
 
     def _drawn(

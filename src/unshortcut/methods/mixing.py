@@ -21,7 +21,7 @@ class Mixture:
     """How every image of a batch is mixed with its neighbor."""
 
     share: float = 1.0
-    """Share of an image's own label, at least a half; the rest is that of its neighbor's."""
+    """Share of an image's own label, at least a half; its neighbor's label has the rest."""
     kept: Tensor | None = None
     """(H, W) bool, of CutMix: an image keeps these pixels and takes its neighbor's elsewhere."""
 
@@ -39,11 +39,12 @@ class MixingSettings:
     """α of Beta(α, α), from which the share of an image in a mixed pair is drawn (Zhang et al.
     2018); 0 mixes nothing."""
     cutmix: NonNegativeNumber = 0.0
-    """α of Beta(α, α), from which the share of an image is drawn that a box of its neighbor leaves
-    (Yun et al. 2019); 0 pastes nothing. With mixup as well, a batch gets either by a fair coin."""
+    """α of Beta(α, α), from which the share of pixels is drawn that an image keeps; a box of its
+    neighbor replaces the others (CutMix, Yun et al. 2019). 0 pastes nothing. With mixup as well,
+    each batch uses one of the two, chosen at random."""
 
     def check(self, batch: DeviceBatch) -> None:
-        """Raise a `UsageError` if the images on a device are no pairs."""
+        """Raise a `UsageError` if a device has an odd number of images to be mixed in pairs."""
         mixing = "mixup" if self.mixup else "cutmix"
         if (self.mixup or self.cutmix) and batch.images % 2:
             raise UsageError(
@@ -53,7 +54,7 @@ class MixingSettings:
             )
 
     def mixture(self, images: Tensor, *key: Key) -> Mixture:
-        """That of a batch of images (N, 3, H, W), by its key; the same on all ranks."""
+        """Draw the mixture of a batch of images (N, 3, H, W); it is the same on all ranks."""
         if self.cutmix and (not self.mixup or generator(*key, "mixing").random() < 0.5):
             height, width = images.shape[-2:]
             return cut(self.cutmix, height, width, generator(*key, "cutmix"))
@@ -86,16 +87,18 @@ def cut(alpha: float, height: int, width: int, rng: Rng) -> Mixture:
     the pixels that remain.
     """
     side = math.sqrt(1 - rng.beta(alpha, alpha))  # relative to that of the image
+    top, bottom = _span(height, side, rng)
+    left, right = _span(width, side, rng)
     kept = torch.ones(height, width, dtype=torch.bool)
-    kept[_span(height, side, rng), _span(width, side, rng)] = False
-    share = float(kept.double().mean())
+    kept[top:bottom, left:right] = False
+    share = 1 - (bottom - top) * (right - left) / (height * width)
     return Mixture(share, kept) if share >= 0.5 else Mixture(1 - share, ~kept)  # as in mixup
 
 
-def _span(length: int, side: float, rng: Rng) -> slice:
-    """Where a box lies along one side of an image."""
+def _span(length: int, side: float, rng: Rng) -> tuple[int, int]:
+    """Where a box begins and ends along one side of an image."""
     size, center = int(length * side), int(rng.integers(length))
-    return slice(max(0, center - size // 2), center + (size + 1) // 2)
+    return max(0, center - size // 2), min(length, center + (size + 1) // 2)
 
 
 def mixed(images: Tensor, mixture: Mixture) -> Tensor:

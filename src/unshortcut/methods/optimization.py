@@ -1,10 +1,11 @@
 """Optimizers (timm's) and learning-rate schedules."""
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-from timm.optim import create_optimizer_v2, list_optimizers
+from timm.optim import create_optimizer_v2, list_optimizers, param_groups_weight_decay
 from torch import nn
 from torch.optim import Optimizer
 
@@ -27,6 +28,8 @@ class OptimizerSettings(BaseModel):
     weight_decay: float = Field(1e-4, ge=0)
     decay_norm_and_bias: bool = True
     """Whether to decay biases and norms too, as in MoCo; SimCLR and BYOL do not."""
+    decay_embeddings: bool = True
+    """Whether to decay class token and positions of a ViT too; MAE's fine-tuning does not."""
     options: dict[str, Any] = {}
     """Further arguments of the optimizer."""
 
@@ -82,6 +85,7 @@ def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer
             weight_decay=settings.weight_decay,
             momentum=settings.momentum,
             filter_bias_and_bn=not settings.decay_norm_and_bias,
+            param_group_fn=None if settings.decay_embeddings else _without_embeddings(settings),
             **options,
         )
     except (TypeError, ValueError) as error:
@@ -91,6 +95,25 @@ def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer
     for group in optimizer.param_groups:
         group["full_lr"] = group["lr"]
     return optimizer
+
+
+def _without_embeddings(settings: OptimizerSettings) -> Callable[[nn.Module], Any]:
+    """Groups of parameters in which what timm names as embeddings of a ViT is not decayed."""
+
+    def groups(module: nn.Module) -> Any:
+        named = {
+            f"{prefix}.{name}".removeprefix(".")
+            for prefix, part in module.named_modules()
+            for name in getattr(part, "no_weight_decay", set)()
+        }
+        return param_groups_weight_decay(
+            module,
+            settings.weight_decay,
+            weight_decay_exclude_1d=not settings.decay_norm_and_bias,
+            no_weight_decay_list=named,
+        )
+
+    return groups
 
 
 def lr_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> float:

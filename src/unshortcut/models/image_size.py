@@ -33,7 +33,8 @@ def check_patches(image: tuple[int, int], patch: tuple[int, int]) -> None:
 
 def other_size(size: int, image: tuple[int, int]) -> UsageError:
     """The error for views of another size than the images of an encoder."""
+    now = str(image[0]) if image[0] == image[1] else f"{image[0]} × {image[1]}"
     return UsageError(
         f"views.size {size} is not the image size of the encoder: set "
-        f"encoder.options.img_size={size}, it is {image[0]} now"
+        f"encoder.options.img_size={size}, it is {now} now"
     )

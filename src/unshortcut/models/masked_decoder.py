@@ -17,7 +17,8 @@ from unshortcut.models.token_linear import use_token_linear
 from unshortcut.parts import settings
 
 FREQUENCY_RANGE = 1e4
-"""The fastest of the waves that embed a noise level, relative to the slowest."""
+"""How many times faster the fastest of the waves that embed a noise level is than the slowest, in
+the limit of many waves."""
 
 
 @settings
@@ -30,6 +31,10 @@ class DecoderSettings:
     heads: PositiveInt = 16
 
     def __post_init__(self) -> None:
+        if self.width % 4:
+            raise UsageError(
+                f"method.decoder: width {self.width} must be a multiple of 4, for its positions"
+            )
         if self.width % self.heads:
             raise UsageError(
                 f"method.decoder: width {self.width} must be a multiple of heads {self.heads}"

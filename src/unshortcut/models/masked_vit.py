@@ -21,6 +21,7 @@ def vit_of(encoder: Encoder) -> VisionTransformer:
         not isinstance(model, VisionTransformer)
         or not isinstance(model.patch_embed, PatchEmbed)
         or getattr(model, "pos_embed", None) is None
+        or hasattr(model, "dist_token")  # a second prefix token, which has a position of its own
     ):
         raise UsageError(_no_vit(encoder.settings.name))
     return model

@@ -1,5 +1,6 @@
 """Random masks of patches: which of them an encoder sees (MAE, He et al., section 3)."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -41,6 +42,6 @@ def count_visible(num_patches: int, ratio: float) -> int:
     if visible < 1:
         raise UsageError(
             f"method.mask_ratio {ratio:g} leaves none of the {num_patches} patches of an image "
-            f"visible; it must be at most {1 - 1 / num_patches:.3g}"
+            f"visible; it must be at most {math.floor(1000 - 1000 / num_patches) / 1000:g}"
         )
     return visible

@@ -13,6 +13,8 @@ def sincos_positions(rows: int, columns: int, width: int, prefix: int = 0) -> Te
     timm's table, which has the channels of MAE's in another order.
     """
     if width % 4:
-        raise UsageError(f"sine-cosine positions need a width that is a multiple of 4, not {width}")
+        raise UsageError(
+            f"encoder.positions: sincos needs a width that is a multiple of 4, not {width}"
+        )
     table = build_sincos2d_pos_embed([rows, columns], width)
     return torch.cat([table.new_zeros(prefix, width), table])[None]

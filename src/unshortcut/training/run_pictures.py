@@ -10,7 +10,7 @@ from unshortcut.data.open import open_data
 from unshortcut.data.source import ImageSource
 from unshortcut.errors import UsageError
 from unshortcut.recipes.load import AnyRecipe, load_recipe
-from unshortcut.recipes.schema import Recipe
+from unshortcut.recipes.schema import DataSettings
 from unshortcut.training.checkpoint import load_checkpoint
 from unshortcut.training.contact_sheet import check_out, saved
 from unshortcut.training.folder import RunFolder
@@ -48,7 +48,7 @@ def show_run(
         raise UsageError(f"'{run}' has no checkpoint yet; try again after its first epoch")
     settings = load_recipe(folder.recipe if recipe is None else recipe, sets)
     plan = settings.view_plan()
-    images = _own_images(folder, settings) if data is None else open_data(data)
+    images = _default_images(folder, settings.data) if data is None else open_data(data)
     source = drawn_source(settings, images, plan_copies(plan))
     method = build_method(settings, source=source)
     if not method.makes_pictures:
@@ -69,15 +69,25 @@ def show_run(
     return saved(picture_sheet(method, views), out)
 
 
-def _own_images(folder: RunFolder, settings: Recipe) -> ImageSource:
-    """The images that a run was trained on, if they can be found from here by their name."""
-    named = folder.read_metadata().get("data") if folder.metadata.is_file() else settings.data.name
+def _default_images(folder: RunFolder, chosen: DataSettings) -> ImageSource:
+    """The images that a run was trained on, or those that another recipe names.
+
+    A run knows its images by name, since `--data` may have taken the place of those of its recipe.
+    """
+    stated = folder.read_metadata() if folder.metadata.is_file() else {}
+    of_run = "data" in stated and chosen.name == load_recipe(folder.recipe).data.name
+    named = stated["data"] if of_run else chosen.name
     if named is None:
-        raise UsageError("the recipe of the run names no data; say which with --data")
+        raise UsageError("the recipe names no data; say which with --data")
     try:
-        return open_data(named)
-    except UsageError:
+        images = open_data(named)
+    except UsageError as error:
+        raise UsageError(f"--data is needed to draw this run: {error}") from None
+    # The fingerprint of a run is that of its images if there is nothing beside them.
+    beside = chosen.filtered_copy or chosen.proposals or chosen.label_noise
+    if of_run and not beside and images.fingerprint() not in stated["data_fingerprint"]:
         raise UsageError(
-            f"the run was trained on '{named}', which is not in this folder; name the images to "
-            "draw with --data"
-        ) from None
+            f"'{named}' is not, or no longer, what the run was trained on; to draw it all the "
+            f"same, add --data {named}"
+        )
+    return images
