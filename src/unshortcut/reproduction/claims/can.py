@@ -82,7 +82,7 @@ class Can(Claim):
         "weights, on ten new drawings of each class, or on a tenth of the labels of other data. "
         "Low-pass: the lowest quarter of the frequencies in each direction; high-pass: all but "
         "those. Corrupted: mean over 15 corruptions and 5 severities. Minutes are those of a "
-        "training on one core, next to other work."
+        "training on one core, next to other work.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
