@@ -1,6 +1,5 @@
 """Erases a random box of the image: random erasing (Zhong et al.), as in torchvision and timm."""
 
-import math
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.augmentations.rand_augment import Fill
+from unshortcut.augmentations.random_resized_crop import sample_sides
 from unshortcut.fields import Pair, Probability, in_order
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng, generator
@@ -46,12 +46,8 @@ class RandomErasing(Augmentation):
     def sample(self, rng: Rng, height: int, width: int) -> Erased | None:
         if rng.random() >= self.p:
             return None
-        log_low, log_high = math.log(self.ratio[0]), math.log(self.ratio[1])
         for _ in range(_TRIES):
-            area = height * width * rng.uniform(*self.scale)
-            ratio = math.exp(rng.uniform(log_low, log_high))
-            box_height = round(math.sqrt(area * ratio))
-            box_width = round(math.sqrt(area / ratio))
+            box_height, box_width = sample_sides(rng, height * width, self.scale, self.ratio)
             if box_height < height and box_width < width:
                 top = int(rng.integers(height - box_height + 1))
                 left = int(rng.integers(width - box_width + 1))

@@ -46,12 +46,8 @@ class RandomResizedCrop(Augmentation):
     """Range of width divided by height, sampled log-uniformly."""
 
     def sample(self, rng: Rng, height: int, width: int) -> Crop:
-        log_low, log_high = math.log(self.ratio[0]), math.log(self.ratio[1])
         for _ in range(_TRIES):
-            area = height * width * rng.uniform(*self.scale)
-            ratio = math.exp(rng.uniform(log_low, log_high))
-            box_width = round(math.sqrt(area * ratio))
-            box_height = round(math.sqrt(area / ratio))
+            box_width, box_height = sample_sides(rng, height * width, self.scale, self.ratio)
             if 0 < box_width <= width and 0 < box_height <= height:
                 top = int(rng.integers(height - box_height + 1))
                 left = int(rng.integers(width - box_width + 1))
@@ -86,3 +82,13 @@ class RandomResizedCrop(Augmentation):
         if width / height > high:
             return height, max(1, round(height * high))
         return height, width
+
+
+def sample_sides(rng: Rng, area: int, scale: Pair, ratio: Pair) -> tuple[int, int]:
+    """Two sides of a box: its share of the area is from `scale`, the first by the second `ratio`.
+
+    Shares are uniform and ratios log-uniform, as in torchvision.
+    """
+    share = area * rng.uniform(*scale)
+    quotient = math.exp(rng.uniform(math.log(ratio[0]), math.log(ratio[1])))
+    return round(math.sqrt(share * quotient)), round(math.sqrt(share / quotient))
