@@ -37,6 +37,14 @@ def test_it_is_timms_transform_with_timms_generators_seeded(
     assert changed > 4
 
 
+def test_no_magnitude_is_too_large_for_pillow() -> None:
+    image = pictures("drawn")[0][:24, :24]
+    assert image.any()
+    strongest = TimmRandAugment("rand-m10-n1-p1-inc1")
+    views = [strongest.apply(image, seed) for seed in range(200)]
+    assert any(not view.any() for view in views), "posterized to no bits"
+
+
 def test_a_key_gives_one_view_and_global_generators_are_left_alone() -> None:
     image = pictures("drawn")[0]
     augmentation = TimmRandAugment()

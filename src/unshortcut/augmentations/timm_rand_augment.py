@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from PIL import Image
-from timm.data.auto_augment import rand_augment_transform
+from timm.data.auto_augment import posterize, rand_augment_transform
 
 from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
@@ -81,5 +81,17 @@ def _transform(config: str, fill: Fill, interpolation: str) -> Callable[[Image.I
     options: dict[str, Any] = {"img_mean": fill}
     if interpolation != "random":
         options["interpolation"] = Image.Resampling[interpolation.upper()]
-    made: Callable[[Image.Image], Image.Image] = rand_augment_transform(config, options)
-    return made
+    made = rand_augment_transform(config, options)
+    for operation in made.ops:
+        if operation.aug_fn is posterize:
+            operation.aug_fn = _posterize
+    transform: Callable[[Image.Image], Image.Image] = made
+    return transform
+
+
+def _posterize(image: Image.Image, bits: int, **options: Any) -> Image.Image:
+    """timm's. At the largest magnitude it keeps no bits: black, which recent Pillow refuses."""
+    if bits == 0:
+        return Image.new(image.mode, image.size)
+    posterized: Image.Image = posterize(image, bits, **options)
+    return posterized
