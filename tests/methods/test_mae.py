@@ -116,6 +116,7 @@ def test_the_class_token_can_be_the_feature(tmp_path: Path) -> None:
     [
         (["method.mask_ratio=0.95", SMALL_VIT], "leaves none of the 9 patches"),
         (["encoder={name: resnet18}"], "encoder 'resnet18' cannot leave out patches"),
+        (["encoder.name=deit_tiny_distilled_patch16_224"], "distilled_patch16_224' cannot leave"),
         (["encoder.options.patch_size=7"], "patches of 7 pixels do not divide images of 64"),
         (["views.size=48"], "views.size 48 is not the image size"),
         (["method.mask_ratio=1"], "'mask_ratio' must be a number above 0 and below 1"),

@@ -29,7 +29,8 @@ def vit_of(encoder: Encoder) -> VisionTransformer:
 
 def check_name(name: str) -> None:
     """`UsageError` if a name of timm is not that of a ViT; the rest is known once it is built."""
-    if is_model(name) and not is_model_in_modules(name, ("vision_transformer", "deit")):
+    plain = is_model_in_modules(name, ("vision_transformer", "deit")) and "distilled" not in name
+    if is_model(name) and not plain:
         raise UsageError(_no_vit(name))
 
 
