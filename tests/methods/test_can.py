@@ -76,6 +76,9 @@ def test_a_step_equals_a_transcription() -> None:
     terms = transcribed(method, views)
     for name, term in terms.items():
         torch.testing.assert_close(result.metrics[f"loss_{name}"], term.detach(), msg=name)
+    power = torch.cat([method.draw(views[name], name).noise for name in VIEWS]).square().mean()
+    explained = 1 - terms["denoise"].detach() / power
+    torch.testing.assert_close(result.metrics["explained_noise"], explained)
     expected = 0.2 * terms["contrast"] + 0.5 * terms["reconstruct"] + 0.3 * terms["denoise"]
     torch.testing.assert_close(result.loss, expected)
     ours, theirs = (
@@ -175,16 +178,16 @@ def test_a_few_steps_learn_to_predict_noise() -> None:
     method = build(contrast=0, reconstruct=0, denoise=1.0, noise_max=1.0)
     images = torch.zeros(128, 3, 4, 4, dtype=torch.float64)
     optimizer = torch.optim.Adam(method.parameters(), lr=1e-2)
-    ratios = []
+    explained = []
     for _ in range(150):
-        loss = method.loss(Batch({"query": images, "key": images})).loss
+        step = method.loss(Batch({"query": images, "key": images}))
         optimizer.zero_grad()
-        loss.backward()
+        step.loss.backward()
         optimizer.step()
         method.on_after_backward()
-        ratios.append(loss.item() * 3)  # E[σ²] = 1/3, the error of predicting none
-    assert min(ratios[:10]) > 0.9
-    assert sum(ratios[-5:]) / 5 < 0.7
+        explained.append(step.metrics["explained_noise"].item())
+    assert explained[0] < 0.05
+    assert sum(explained[-5:]) / 5 > 0.3
 
 
 def test_patch_negatives_are_masked_and_noisy_as_the_views_are() -> None:
@@ -237,7 +240,7 @@ def test_a_run_gives_features_of_whole_images(tmp_path: Path) -> None:
     features = load_model(run.folder).embed(Shapes("val", size=32, count=3)).values
     assert features.shape == (3, 16) and features.std() > 0
     assert (run.folder / "samples.png").is_file()
-    terms = {"loss_contrast", "loss_reconstruct", "loss_denoise"}
+    terms = {"loss_contrast", "loss_reconstruct", "loss_denoise", "explained_noise"}
     assert terms < run.metrics.keys(), "the metrics of a run say what each term came to"
 
 

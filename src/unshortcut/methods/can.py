@@ -156,6 +156,9 @@ class CAN(MaskedMethod, SimCLR):
             )
         if predicted.visible is not None and corruption.noise is not None:
             terms["denoise"] = F.mse_loss(predicted.visible, corruption.noise)
+            # The share of its variance that is predicted; the error alone depends on the levels.
+            left = terms["denoise"].detach() / corruption.noise.square().mean()
+            metrics["explained_noise"] = 1 - left
         weighted = [getattr(self.settings, name) * term for name, term in terms.items()]
         total = torch.stack(weighted).sum()
         metrics |= {f"loss_{name}": term.detach() for name, term in terms.items()}

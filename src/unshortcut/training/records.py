@@ -16,7 +16,7 @@ from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.run_data import RunData
 from unshortcut.views.sheet import view_sheet
 
-_FINAL = ("loss", "embedding_std", "psnr", "knn")
+_FINAL = ("loss", "embedding_std", "explained_noise", "psnr", "knn")
 """Entries of the log whose last values are the metrics of a run, besides the terms of its loss."""
 _TERM = "loss_"
 """How the entry of a term begins, such as `loss_denoise` of CAN."""
