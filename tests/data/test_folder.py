@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,18 @@ def test_fingerprint_changes_with_the_content_and_survives_pickling(tmp_path: Pa
     assert open_folder(tmp_path).fingerprint() != first
     (tmp_path / "dog" / "2.png").rename(tmp_path / "dog" / "3.png")
     assert open_folder(tmp_path).fingerprint() not in (first, source.fingerprint())
+
+
+def test_the_fingerprint_is_that_of_a_copy_elsewhere_and_sees_changed_bytes(tmp_path: Path) -> None:
+    write_tree(tmp_path / "data", ["cat/1.png", "dog/2.png"])
+    copied = Path(shutil.copytree(tmp_path / "data", tmp_path / "scratch"))
+    path = copied / "dog" / "2.png"
+    os.utime(path, (0, 0))
+    original = open_folder(tmp_path / "data").fingerprint()
+    assert open_folder(copied).fingerprint() == original
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert open_folder(copied).fingerprint() != original, "of the same size, with one bit changed"
 
 
 def test_an_empty_folder_and_an_unknown_split_are_usage_errors(tmp_path: Path) -> None:

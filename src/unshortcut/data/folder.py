@@ -3,13 +3,18 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from unshortcut.arrays import IndexArray
 from unshortcut.data import tree
-from unshortcut.data.encoded import EncodedSource
+from unshortcut.data.encoded import EncodedSource, Names
 from unshortcut.data.source import BadImageError, Classes, Labels
 from unshortcut.errors import UsageError
+from unshortcut.randomness import generator
+
+_SAMPLED_FILES = 256
+_SAMPLED_BYTES = 1 << 16
 
 
 class FolderSource(EncodedSource):
@@ -31,17 +36,10 @@ class FolderSource(EncodedSource):
         return FolderSource(self.root, names, self.classes, labels)
 
     def fingerprint(self) -> str:
-        """Over labels, paths, sizes and modification times: no file is opened."""
+        """A digest of labels, and of the paths, sizes and a sample of the content of the files."""
         digest = hashlib.sha256(b"folder")
         digest.update(b"" if self.labels is None else self.labels.tobytes())
-        for index in range(len(self)):
-            name = self.names[index]
-            digest.update(os.fsencode(name) + b"\0")
-            try:
-                status = (self.root / name).stat()
-            except OSError:
-                continue
-            digest.update(f"{status.st_size} {status.st_mtime_ns}\0".encode())
+        digest.update(files_digest(self.root, self.names).encode())
         return digest.hexdigest()
 
 
@@ -61,6 +59,25 @@ def read_file(path: Path, limit: int | None = None) -> bytes:
             return file.read(-1 if limit is None else limit)
     except OSError as error:
         raise BadImageError(f"cannot be read: {error.strerror}") from None
+
+
+def files_digest(root: Path, names: Names) -> str:
+    """A digest of the paths and sizes of all files, and of the first bytes of some.
+
+    Modification times do not count: folders are copied to the disks of other machines, and a run
+    goes on there.
+    """
+    digest = hashlib.sha256()
+    for index in range(len(names)):
+        name = names[index]
+        digest.update(os.fsencode(name) + b"\0")
+        with suppress(OSError):
+            digest.update(f"{(root / name).stat().st_size}\0".encode())
+    order = generator("fingerprint", len(names)).permutation(len(names))
+    for index in order[:_SAMPLED_FILES]:
+        with suppress(BadImageError):
+            digest.update(read_file(root / names[int(index)], _SAMPLED_BYTES))
+    return digest.hexdigest()
 
 
 def image_paths(root: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from unshortcut.arrays import IndexArray
 from unshortcut.data.encoded import Names
-from unshortcut.data.folder import read_file
+from unshortcut.data.folder import files_digest, read_file
 from unshortcut.data.regions import IGNORED, MaskArray
 from unshortcut.data.source import BadImageError
 
@@ -56,16 +55,9 @@ class MaskFiles:
         return MaskFiles(self.root, names, {int(one): int(self.numbers[one]) for one in kept})
 
     def fingerprint(self) -> str:
-        """Over paths, sizes and modification times, and what ids mean: no file is opened."""
+        """A digest of the files and of what their ids mean."""
         digest = hashlib.sha256(self.numbers.tobytes() + self.known.tobytes())
-        for index in range(len(self.names)):
-            name = self.names[index]
-            digest.update(os.fsencode(name) + b"\0")
-            try:
-                status = (self.root / name).stat()
-            except OSError:
-                continue
-            digest.update(f"{status.st_size} {status.st_mtime_ns}\0".encode())
+        digest.update(files_digest(self.root, self.names).encode())
         return digest.hexdigest()
 
 
