@@ -63,6 +63,24 @@ def test_other_weights_data_or_preprocessing_are_computed_anew() -> None:
     assert counting.calls == 4
 
 
+def test_an_edit_that_keeps_the_size_of_a_file_is_computed_anew(tmp_path: Path) -> None:
+    for index in range(300):  # more than are sampled for the fingerprint
+        Image.new("RGB", (8, 8), (index % 256, 0, 0)).save(tmp_path / f"{index:03d}.bmp")
+    counting, known = Counting(), open_data(tmp_path).fingerprint()
+    compute_features(counting.model(), open_data(tmp_path))
+    before = counting.calls
+    for index in range(300):
+        path = tmp_path / f"{index:03d}.bmp"
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 255]))
+        if open_data(tmp_path).fingerprint() == known:
+            break
+        path.write_bytes(content)
+    assert open_data(tmp_path).fingerprint() == known, "the fingerprint does not see it"
+    compute_features(counting.model(), open_data(tmp_path))
+    assert counting.calls == 2 * before
+
+
 def test_features_do_not_depend_on_workers_and_match_a_plain_forward() -> None:
     counting, source = Counting(), Shapes("val", size=24, count=10)
     model = from_module("tiny", counting.encoder, Preprocessing(size=24, crop_share=1.0))
@@ -170,13 +188,18 @@ from unshortcut.inference.features import compute_features
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.models.load import from_module
 
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
 def features(images):
     for _ in range(5):
         torch.ones(2**24)  # until the heap has its size
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    counts = []
     for _ in range(5):
+        before = faults()
         torch.ones(2**24)  # 64 MiB: more than glibc keeps by itself
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+        counts.append(faults() - before)
+    print(sorted(counts)[2])
     return images.mean((2, 3))
 
 model = from_module("mean", torch.nn.Identity(), Preprocessing(size=8), features=features)
@@ -186,8 +209,8 @@ compute_features(model, Shapes("val", size=16, count=3), cache=False)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="for glibc's allocator")
 def test_inference_keeps_freed_memory() -> None:
-    """Without it, each of the five blocks costs its page faults again."""
+    """Without it, every block costs its page faults again; a busy machine may take back some."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
     )
-    assert int(done.stdout) < 2 * 2**26 // resource.getpagesize()
+    assert int(done.stdout) < 2**26 // resource.getpagesize() // 2

@@ -86,7 +86,7 @@ def _key(measurement: Measurement, subject: Subject, inputs: OptionalInputs) -> 
         model.preprocessing,
         None if classifier is None else classifier.identity,
         None if subject.head is None else subject.head.identity,
-        subject.data.fingerprint(),
+        subject.data.cache_key(),
         subject.settings,
         inputs.fingerprint((*measurement.needs, *measurement.uses)),
     )

@@ -95,9 +95,9 @@ class OptionalInputs:
         """Changes with the content of what a measurement needs."""
         parts = []
         if "conflict" in needed and self.conflict is not None:
-            parts.append(self.conflict.source.fingerprint())
+            parts.append(self.conflict.source.cache_key())
         if "shifts" in needed:
-            parts += [f"{name} {one.fingerprint()}" for name, one in self.shifts.items()]
+            parts += [f"{name} {one.cache_key()}" for name, one in self.shifts.items()]
         if "hierarchy" in needed:
             parts.append(repr(sorted((self.hierarchy or {}).items())))
         if "corrupted" in needed and self.corrupted is not None:

@@ -12,7 +12,8 @@ from unshortcut.data.boxes import BoxTable, Size
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import HEADER_BYTES
 from unshortcut.data.failures import Failure
-from unshortcut.data.folder import FolderSource, read_file
+from unshortcut.data.files import read_file
+from unshortcut.data.folder import FolderSource
 from unshortcut.data.masks import MaskFiles
 from unshortcut.data.regions import MultiLabels, Regions
 from unshortcut.data.source import BadImageError, Classes, Labels
@@ -77,6 +78,10 @@ class AnnotatedSource(FolderSource):
             digest.update(repr(self.multilabels.classes).encode())
             digest.update(np.ascontiguousarray(self.multilabels.values).data)
         return digest.hexdigest()
+
+    def modification_times(self) -> str:
+        masks = "" if self.masks is None else self.masks.modification_times()
+        return f"{super().modification_times()} {masks}"
 
     def _size(self, index: int) -> Size:
         return header_size(self.root / self.names[index])

@@ -17,7 +17,8 @@ import numpy as np
 from unshortcut.data import tree
 from unshortcut.data.decode import EncodedImage
 from unshortcut.data.encoded import Names, check_header
-from unshortcut.data.folder import FolderSource, image_paths, read_file
+from unshortcut.data.files import read_file
+from unshortcut.data.folder import FolderSource, image_paths
 from unshortcut.data.regions import Regions
 from unshortcut.data.shards import expand, holds_samples, is_shard_pattern, open_shards, sample_key
 from unshortcut.data.source import (
@@ -69,6 +70,10 @@ class Copy(ABC):
     def fingerprint(self) -> str:
         """A hex digest that changes when the content does."""
 
+    @abstractmethod
+    def modification_times(self) -> str:
+        """As for an image source."""
+
     def image(self, identity: str) -> CopiedImage:
         """The copy of an image. Raises `BadImageError`."""
         return CopiedImage(self.read(identity))
@@ -88,8 +93,14 @@ class FolderCopy(Copy):
         raise self.missing()
 
     def fingerprint(self) -> str:
+        return self._files().fingerprint()
+
+    def modification_times(self) -> str:
+        return self._files().modification_times()
+
+    def _files(self) -> FolderSource:
         root = Path(self.where)
-        return FolderSource(root, image_paths(root)).fingerprint()
+        return FolderSource(root, image_paths(root))
 
 
 class TarCopy(Copy):
@@ -113,6 +124,9 @@ class TarCopy(Copy):
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
+
+    def modification_times(self) -> str:
+        return self.source.modification_times()
 
 
 class _NameIndex:
@@ -182,6 +196,9 @@ class CopiedSource(DerivedSource):
     def fingerprint(self) -> str:
         both = f"{self.source.fingerprint()} {self.copy.fingerprint()}"
         return hashlib.sha256(both.encode()).hexdigest()
+
+    def modification_times(self) -> str:
+        return f"{self.source.modification_times()} {self.copy.modification_times()}"
 
 
 class SameSizeCopies(CopiedSource):

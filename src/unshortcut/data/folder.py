@@ -3,18 +3,14 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from unshortcut.arrays import IndexArray
 from unshortcut.data import tree
-from unshortcut.data.encoded import EncodedSource, Names
-from unshortcut.data.source import BadImageError, Classes, Labels
+from unshortcut.data.encoded import EncodedSource
+from unshortcut.data.files import files_digest, read_file, times_digest
+from unshortcut.data.source import Classes, Labels
 from unshortcut.errors import UsageError
-from unshortcut.randomness import generator
-
-_SAMPLED_FILES = 256
-_SAMPLED_BYTES = 1 << 16
 
 
 class FolderSource(EncodedSource):
@@ -42,6 +38,9 @@ class FolderSource(EncodedSource):
         digest.update(files_digest(self.root, self.names).encode())
         return digest.hexdigest()
 
+    def modification_times(self) -> str:
+        return times_digest(self.root / self.names[index] for index in range(len(self)))
+
 
 def open_folder(root: Path, split: str | None = None) -> FolderSource:
     """The images of a folder, sorted by path; `tree.py` explains what its subfolders mean."""
@@ -50,34 +49,6 @@ def open_folder(root: Path, split: str | None = None) -> FolderSource:
         raise UsageError(f"no images in the folder {root}")
     chosen = tree.select(paths, split, str(root))
     return FolderSource(root, [paths[i] for i in chosen.positions], chosen.classes, chosen.labels)
-
-
-def read_file(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a file, or the first `limit` of them. Raises `BadImageError`."""
-    try:
-        with path.open("rb") as file:
-            return file.read(-1 if limit is None else limit)
-    except OSError as error:
-        raise BadImageError(f"cannot be read: {error.strerror}") from None
-
-
-def files_digest(root: Path, names: Names) -> str:
-    """A digest of the paths and sizes of all files, and of the first bytes of some.
-
-    Modification times do not count: folders are copied to the disks of other machines, and a run
-    goes on there.
-    """
-    digest = hashlib.sha256()
-    for index in range(len(names)):
-        name = names[index]
-        digest.update(os.fsencode(name) + b"\0")
-        with suppress(OSError):
-            digest.update(f"{(root / name).stat().st_size}\0".encode())
-    order = generator("fingerprint", len(names)).permutation(len(names))
-    for index in order[:_SAMPLED_FILES]:
-        with suppress(BadImageError):
-            digest.update(read_file(root / names[int(index)], _SAMPLED_BYTES))
-    return digest.hexdigest()
 
 
 def image_paths(root: Path) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unshortcut.arrays import IndexArray
 from unshortcut.data.encoded import Names
-from unshortcut.data.folder import files_digest, read_file
+from unshortcut.data.files import files_digest, read_file, times_digest
 from unshortcut.data.regions import IGNORED, MaskArray
 from unshortcut.data.source import BadImageError
 
@@ -59,6 +59,10 @@ class MaskFiles:
         digest = hashlib.sha256(self.numbers.tobytes() + self.known.tobytes())
         digest.update(files_digest(self.root, self.names).encode())
         return digest.hexdigest()
+
+    def modification_times(self) -> str:
+        """As for an image source."""
+        return times_digest(self.root / self.names[index] for index in range(len(self.names)))
 
 
 def read_ids(path: Path) -> MaskArray:

@@ -13,6 +13,7 @@ import numpy as np
 from unshortcut.data import blocks
 from unshortcut.data.blocks import Blocks
 from unshortcut.data.encoded import EncodedSource
+from unshortcut.data.files import times_digest
 from unshortcut.data.parquet_columns import (
     NO_LABEL,
     WRONG_LABEL,
@@ -103,6 +104,9 @@ class ParquetSource(EncodedSource):
             state = f"{file.path.stat().st_size} {file.digest}"
             digest.update(f"{file.path.name} {file.image} {state}\0".encode())
         return digest.hexdigest()
+
+    def modification_times(self) -> str:
+        return times_digest(file.path for file in self.files)
 
 
 class _RowNames:

@@ -105,7 +105,18 @@ class ImageSource(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hex digest of the content, with annotations, if any; caches use it as a key."""
+        """A hex digest of the content, with annotations, if any; the same wherever it is copied."""
+
+    def modification_times(self) -> str:
+        """Changes with the modification times of its files; empty if there are none."""
+        return ""
+
+    def cache_key(self) -> str:
+        """What caches on this machine know the content by.
+
+        An edit that keeps the size of a file may escape the fingerprint, but has a new time.
+        """
+        return f"{self.fingerprint()} {self.modification_times()}"
 
     def regions(self, index: int) -> Regions:
         """What is annotated in an image. Raises `BadImageError` if that cannot be read."""
@@ -159,6 +170,9 @@ class DerivedSource(ImageSource):
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
+
+    def modification_times(self) -> str:
+        return self.source.modification_times()
 
 
 class Subset(DerivedSource):
@@ -242,6 +256,9 @@ class Joined(ImageSource):
     def fingerprint(self) -> str:
         prints = " ".join(source.fingerprint() for source in self.sources)
         return hashlib.sha256(prints.encode()).hexdigest()
+
+    def modification_times(self) -> str:
+        return " ".join(source.modification_times() for source in self.sources)
 
     def locate(self, index: int) -> tuple[ImageSource, int]:
         """The source that holds an image, and the image's index in it."""

@@ -13,6 +13,7 @@ import numpy as np
 from unshortcut.arrays import IndexArray
 from unshortcut.data import tree
 from unshortcut.data.encoded import EncodedSource
+from unshortcut.data.files import times_digest
 from unshortcut.data.source import BadImageError, Classes, Labels
 from unshortcut.errors import UsageError
 from unshortcut.randomness import generator
@@ -86,6 +87,9 @@ class TarSource(EncodedSource):
             digest.update(os.fsencode(self.names[int(index)]) + b"\0")
             digest.update(self.read(int(index), _FINGERPRINT_BYTES))
         return digest.hexdigest()
+
+    def modification_times(self) -> str:
+        return times_digest(self.archives)
 
 
 def open_tar(path: Path, split: str | None = None) -> TarSource:

@@ -134,7 +134,7 @@ def _compute(
 
 
 def _key(model: FeatureModel, source: ImageSource, crops_of: int | None) -> str:
-    text = f"{_VERSION} {model.fingerprint} {source.fingerprint()} {model.preprocessing!r}"
+    text = f"{_VERSION} {model.fingerprint} {source.cache_key()} {model.preprocessing!r}"
     if crops_of is not None:
         text += f" crops of epoch {crops_of}"
     return hashlib.sha256(text.encode()).hexdigest()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unshortcut.data.decode import EncodedImage, pillow_to_rgb
-from unshortcut.data.folder import read_file
+from unshortcut.data.files import read_file
 from unshortcut.data.open import open_data
 from unshortcut.data.source import ArrayImage, BadImageError, Image, ImageSource
 from unshortcut.errors import UsageError

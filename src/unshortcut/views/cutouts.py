@@ -67,3 +67,6 @@ class Cutouts(ImageSource):
         digest.update(np.array(self.images, dtype=np.int64).tobytes())
         digest.update(np.array(self.boxes, dtype=np.float64).tobytes())
         return digest.hexdigest()
+
+    def modification_times(self) -> str:
+        return self.source.modification_times()

@@ -53,6 +53,9 @@ class Duplicated(Planted):
         digest.update(self.originals.tobytes())
         return digest.hexdigest()
 
+    def modification_times(self) -> str:
+        return f"{super().modification_times()} {self.other.modification_times()}"
+
     def _choose(self) -> IndexArray:
         """For each image, the one that it is a copy of; those of a class come in turn."""
         labels = self.other.labels

@@ -166,7 +166,7 @@ def fit_classifier(
     rows = torch.from_numpy(features.values)
     truth = torch.from_numpy(labels)
     fitted_on = f"{len(labels)} labeled images of {name}"
-    key = f"{kind} {source.fingerprint()} {mapping} {aggregate}"
+    key = f"{kind} {source.cache_key()} {mapping} {aggregate}"
     if kind == "linear":
         (probe,) = fit_linear(rows, truth, classes=len(classes), seeds=(0,))
         description = f"a linear probe on its features, fitted on {fitted_on}"
