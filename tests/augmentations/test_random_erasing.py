@@ -69,7 +69,9 @@ def test_a_key_gives_one_view_and_no_box_leaves_the_image() -> None:
     ("settings", "message"),
     [
         ({"scale": [0.5, 0.1]}, "'scale' must be two numbers .* the lower first"),
-        ({"fill": "gray"}, "'fill"),
+        ({"fill": "gray"}, "'fill' must be noise, or a color of three levels from 0 to 255"),
+        ({"fill": [1, 2]}, "'fill' must be noise, or a color of three levels from 0 to 255"),
+        ({"fill": [1, 2, 256]}, "'fill' must be noise, or a color of three levels from 0 to 255"),
         ({"p": 2}, "'p' must be a number from 0 to 1"),
     ],
 )

@@ -37,10 +37,11 @@ def test_it_is_timms_transform_with_timms_generators_seeded(
     assert changed > 4
 
 
-def test_no_magnitude_is_too_large_for_pillow() -> None:
+@pytest.mark.parametrize("magnitude", ["m10", "m14-mmax15", "m20-mmax30"])
+def test_no_magnitude_is_too_large_for_pillow(magnitude: str) -> None:
     image = pictures("drawn")[0][:24, :24]
     assert image.any()
-    strongest = TimmRandAugment("rand-m10-n1-p1-inc1")
+    strongest = TimmRandAugment(f"rand-{magnitude}-n1-p1-inc1")
     views = [strongest.apply(image, seed) for seed in range(200)]
     assert any(not view.any() for view in views), "posterized to no bits"
 

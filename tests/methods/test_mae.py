@@ -123,6 +123,10 @@ def test_the_class_token_can_be_the_feature(tmp_path: Path) -> None:
         (["method.decoder.heads=3"], "width 64 must be a multiple of heads 3"),
         (["method.decoder={width: 6, heads: 2}"], "width 6 must be a multiple of 4"),
         (["encoder.options.fc_norm=true"], "add fc_norm: false"),
+        (["views.size=60"], "patches of 8 pixels do not divide images of 60"),
+        (["method.mask_ratio=1e-12"], "mask_ratio 1e-12 hides none of the 64 patches"),
+        (["encoder.options.global_pool=map"], "global_pool: masked methods need .* not 'map'"),
+        (["encoder.options.global_pool=''"], "global_pool: masked methods need .* not ''"),
         (["encoder.options.patch_drop_rate=0.5"], "hide patches themselves; leave it out"),
     ],
 )

@@ -10,7 +10,7 @@ from timm.data.mixup import cutmix_bbox_and_lam
 from tests.methods.test_supervised import build, soft_cross_entropy
 from tests.small import random_views
 from unshortcut.errors import UsageError
-from unshortcut.methods.mixing import MixingSettings, cut, mixed, mixing_share, neighbors
+from unshortcut.methods.mixing import MixingSettings, cutmix_box, mixed, mixing_share, neighbors
 from unshortcut.methods.step import Batch, DeviceBatch
 from unshortcut.methods.supervised import SupervisedSettings
 from unshortcut.randomness import generator
@@ -63,7 +63,7 @@ def test_boxes_of_cutmix_are_timms(monkeypatch: pytest.MonkeyPatch) -> None:
         centers = [int(rng.integers(height)), int(rng.integers(width))]
         monkeypatch.setattr(np.random, "randint", Mock(side_effect=centers))
         (top, bottom, left, right), kept = cutmix_bbox_and_lam((3, height, width), share)
-        ours = cut(1.0, height, width, generator(seed))
+        ours = cutmix_box(1.0, height, width, generator(seed))
         expected = torch.ones(height, width, dtype=torch.bool)
         expected[top:bottom, left:right] = False
         assert ours.kept is not None

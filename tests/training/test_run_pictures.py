@@ -7,11 +7,13 @@ import pytest
 from PIL import Image
 
 from tests.cli.test_cli import call
+from tests.methods.small_runs import SMALL as QUICK
 from tests.methods.small_runs import small_run
 from tests.methods.test_mae import SMALL
 from unshortcut.data.open import open_data
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
+from unshortcut.training.pretraining import pretrain
 from unshortcut.training.run_pictures import show_run
 
 DATA = Shapes("val", size=32, count=5)
@@ -53,16 +55,20 @@ def test_the_command_takes_a_recipe_or_that_of_the_run(run: Path, tmp_path: Path
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
+def write_photos(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for index in range(40):
+        Image.fromarray(Shapes("test", size=32, count=40).image(index).pixels()).save(
+            folder / f"{index}.png"
+        )
+    return folder
+
+
 def test_without_data_those_of_the_run_are_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    photos = tmp_path / "photos"
-    photos.mkdir()
-    for index in range(40):
-        Image.fromarray(Shapes("test", size=32, count=40).image(index).pixels()).save(
-            photos / f"{index}.png"
-        )
+    photos = write_photos(tmp_path / "photos")
     # The recipe names `shapes`, but the run has other images.
     small_run("can-shapes", tmp_path / "run", SMALL, source=open_data("photos"))
     own = np.asarray(show_run("run", num_images=2))
@@ -70,12 +76,25 @@ def test_without_data_those_of_the_run_are_drawn(
     assert not np.array_equal(own, np.asarray(show_run("run", "shapes", num_images=2)))
     other = np.asarray(show_run("run", num_images=2, sets=["data.name=shapes@val"]))
     assert np.array_equal(other, np.asarray(show_run("run", "shapes@val", num_images=2)))
+    # A name that is set counts, also if it is that of the run's recipe.
+    stated = np.asarray(show_run("run", num_images=2, sets=["data.name=shapes"]))
+    assert np.array_equal(stated, np.asarray(show_run("run", "shapes", num_images=2)))
     (photos / "0.png").unlink()
     with pytest.raises(UsageError, match="'photos' is not, or no longer, what the run was trained"):
         show_run("run")
     photos.rename(tmp_path / "moved")
     with pytest.raises(UsageError, match=r"--data is needed .*: there is no folder 'photos' here"):
         show_run("run")
+
+
+def test_a_run_whose_recipe_names_a_private_folder_finds_it_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photos = write_photos(tmp_path / "somewhere" / "photos")
+    pretrain("can-shapes", None, tmp_path / "run", sets=[*QUICK, *SMALL, f"data.name={photos}"])
+    monkeypatch.chdir(tmp_path)
+    own = np.asarray(show_run("run", num_images=2))
+    assert np.array_equal(own, np.asarray(show_run("run", photos, num_images=2)))
 
 
 def test_what_cannot_be_drawn_is_one_sentence(run: Path, tmp_path: Path) -> None:
@@ -86,8 +105,8 @@ def test_what_cannot_be_drawn_is_one_sentence(run: Path, tmp_path: Path) -> None
     (begun / "recipe.yaml").write_text((run / "recipe.yaml").read_text())
     with pytest.raises(UsageError, match="has no checkpoint yet"):
         show_run(begun, DATA)
-    with pytest.raises(UsageError, match="does not fit the weights"):
+    with pytest.raises(UsageError, match=r"method\.decoder\.depth is 2, there 1$"):
         show_run(run, DATA, sets=["method.decoder.depth=2"])
     moco = small_run("moco-v2-shapes", tmp_path / "moco", ["method.negatives.queue.size=32"])
-    with pytest.raises(UsageError, match="method 'moco' predicts nothing that can be drawn"):
+    with pytest.raises(UsageError, match="'moco', with the settings of this run, predicts nothing"):
         show_run(moco.folder, DATA)

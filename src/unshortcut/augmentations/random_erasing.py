@@ -1,4 +1,8 @@
-"""Erases a random box of the image: random erasing (Zhong et al.), as in torchvision and timm."""
+"""Erases a random box of the image: random erasing (Zhong et al.), as in torchvision and timm.
+
+Theirs erase float tensors and draw from torch's global generator; views here are uint8, and what is
+drawn has a key.
+"""
 
 from typing import Annotated, Literal, NamedTuple
 
@@ -8,13 +12,13 @@ from unshortcut.arrays import ImageArray
 from unshortcut.augmentations.augmentation import Augmentation
 from unshortcut.augmentations.rand_augment import Fill
 from unshortcut.augmentations.random_resized_crop import sample_sides
-from unshortcut.fields import Pair, Probability, in_order
+from unshortcut.fields import Allowed, Pair, Probability, in_order
 from unshortcut.parts import settings
 from unshortcut.randomness import Rng, generator
 
 _TRIES = 10
 _TINY = 1e-6
-_MEAN, _STD = (124, 116, 104), (58, 57, 57)
+_MEAN, _STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 """Mean and standard deviation of ImageNet's pixels, in levels of 0 to 255."""
 
 
@@ -38,7 +42,10 @@ class RandomErasing(Augmentation):
     """Range of the area of the box as a fraction of the image's area."""
     ratio: Annotated[Pair, in_order(_TINY)] = (0.3, 10 / 3)
     """Range of height divided by width, sampled log-uniformly."""
-    fill: Literal["noise"] | Fill = "noise"
+    fill: Annotated[
+        Literal["noise"] | Fill,
+        Allowed("noise, or a color of three levels from 0 to 255", lambda fill: True),
+    ] = "noise"
     """A color, or noise with the mean and standard deviation of ImageNet's pixels, which is about
     standard normal once the image is normalized (timm's mode `pixel`)."""
     p: Probability = 0.25

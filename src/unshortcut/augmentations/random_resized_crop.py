@@ -85,10 +85,11 @@ class RandomResizedCrop(Augmentation):
 
 
 def sample_sides(rng: Rng, area: int, scale: Pair, ratio: Pair) -> tuple[int, int]:
-    """Two sides of a box: its share of the area is from `scale`, the first by the second `ratio`.
+    """Sample the two sides of a box, as in torchvision.
 
-    Shares are uniform and ratios log-uniform, as in torchvision.
+    `scale` is the range of its area as a fraction of `area`, and `ratio` that of the first side
+    divided by the second, sampled log-uniformly.
     """
-    share = area * rng.uniform(*scale)
+    box_area = area * rng.uniform(*scale)
     quotient = math.exp(rng.uniform(math.log(ratio[0]), math.log(ratio[1])))
-    return round(math.sqrt(share * quotient)), round(math.sqrt(share / quotient))
+    return round(math.sqrt(box_area * quotient)), round(math.sqrt(box_area / quotient))

@@ -90,8 +90,8 @@ def _transform(config: str, fill: Fill, interpolation: str) -> Callable[[Image.I
 
 
 def _posterize(image: Image.Image, bits: int, **options: Any) -> Image.Image:
-    """timm's. At the largest magnitude it keeps no bits: black, which recent Pillow refuses."""
-    if bits == 0:
+    """timm's. At the largest magnitudes it keeps no bits: black, which recent Pillow refuses."""
+    if bits <= 0:
         return Image.new(image.mode, image.size)
     posterized: Image.Image = posterize(image, bits, **options)
     return posterized

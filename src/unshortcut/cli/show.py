@@ -19,7 +19,9 @@ _RECIPE = (
 def command(
     recipe: Annotated[str | None, typer.Argument(metavar="RECIPE", help=_RECIPE)] = None,
     data: str | None = typer.Option(
-        None, metavar="DATA", help=f"{DATA_HELP} With --run, by default those of the run."
+        None,
+        metavar="DATA",
+        help=f"{DATA_HELP} With --run, the default is the data that the run was trained on.",
     ),
     out: Path = typer.Option("sheet.png", metavar="PNG", help="The image file to write."),
     sets: SetOption = [],

@@ -6,6 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from unshortcut.errors import UsageError
 from unshortcut.imaging.patches import PatchGrid, mean_and_scale, put, take
 from unshortcut.methods.corruption import Corruption, Corruptor
 from unshortcut.methods.method import Method
@@ -46,7 +47,13 @@ class MaskedMethod(Method):
         There is none if neither pixels nor noise, of up to `noise_max`, are to be predicted.
         """
         grid = patch_grid(self.encoder, self.training_context.size)
-        self.corruptor = Corruptor(grid, count_visible(grid.count, mask_ratio), noise_max)
+        num_visible = count_visible(grid.count, mask_ratio)
+        if predict_pixels and num_visible == grid.count:
+            raise UsageError(
+                f"method.mask_ratio {mask_ratio:g} hides none of the {grid.count} patches of an "
+                "image, so that there are no pixels to predict"
+            )
+        self.corruptor = Corruptor(grid, num_visible, noise_max)
         self.standardizes = standardize
         self.decoder = None
         if predict_pixels or noise_max is not None:

@@ -28,7 +28,7 @@ class Mixture:
 
 @settings
 class MixingSettings:
-    """The settings of a method or a task that say which labels its images get."""
+    """Settings of label smoothing, mixup and CutMix, of a method or of a task."""
 
     section: ClassVar[str] = "method"
     """Where a recipe or protocol has them."""
@@ -57,7 +57,7 @@ class MixingSettings:
         """Draw the mixture of a batch of images (N, 3, H, W); it is the same on all ranks."""
         if self.cutmix and (not self.mixup or generator(*key, "mixing").random() < 0.5):
             height, width = images.shape[-2:]
-            return cut(self.cutmix, height, width, generator(*key, "cutmix"))
+            return cutmix_box(self.cutmix, height, width, generator(*key, "cutmix"))
         return Mixture(mixing_share(self.mixup, *key))
 
     def cross_entropy(self, logits: Tensor, label: Tensor, mixture: Mixture) -> Tensor:
@@ -80,11 +80,11 @@ def mixing_share(alpha: float, *key: Key) -> float:
     return max(share, 1 - share)
 
 
-def cut(alpha: float, height: int, width: int, rng: Rng) -> Mixture:
+def cutmix_box(alpha: float, height: int, width: int, rng: Rng) -> Mixture:
     """A box that images of height × width take from their neighbors (CutMix, section 3.1).
 
-    Its center is anywhere, so that the image cuts a part of it off; the labels have the shares of
-    the pixels that remain.
+    Its center is uniform over the image, and what lies outside is cut off. Each label counts by the
+    pixels that are left of its image.
     """
     side = math.sqrt(1 - rng.beta(alpha, alpha))  # relative to that of the image
     top, bottom = _span(height, side, rng)
@@ -113,7 +113,7 @@ def mixed(images: Tensor, mixture: Mixture) -> Tensor:
 def neighbors(rows: Tensor) -> Tensor:
     """Rows (N, …) of an even N with each pair of neighbors exchanged: 1, 0, 3, 2, …
 
-    The order of the images is random already, so neighbors are random pairs; and they are always on
-    the same device, unlike the pairs of timm's and torchvision's mixup.
+    The order of the images is random already, so neighbors are random pairs. They are the same
+    pairs however many devices share the batch, unlike those of timm's and torchvision's mixup.
     """
     return rows.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)

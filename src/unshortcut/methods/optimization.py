@@ -1,7 +1,7 @@
 """Optimizers (timm's) and learning-rate schedules."""
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -29,7 +29,8 @@ class OptimizerSettings(BaseModel):
     decay_norm_and_bias: bool = True
     """Whether to decay biases and norms too, as in MoCo; SimCLR and BYOL do not."""
     decay_embeddings: bool = True
-    """Whether to decay class token and positions of a ViT too; MAE's fine-tuning does not."""
+    """Whether to decay what timm never decays by itself, such as class token and positions of a
+    ViT; MAE's fine-tuning does not."""
     options: dict[str, Any] = {}
     """Further arguments of the optimizer."""
 
@@ -77,6 +78,18 @@ def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer
     options = dict(settings.options)
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
+    if not settings.decay_embeddings:
+        if "layer_decay" in options:
+            raise UsageError(
+                "optimizer.options.layer_decay needs decay_embeddings: true; the protocols of "
+                "finetune have train.layer_decay, which goes with both"
+            )
+        options["param_group_fn"] = partial(
+            param_groups_weight_decay,
+            weight_decay=settings.weight_decay,
+            weight_decay_exclude_1d=not settings.decay_norm_and_bias,
+            no_weight_decay_list=_embeddings(module),
+        )
     try:
         optimizer: Optimizer = create_optimizer_v2(
             module,
@@ -85,7 +98,6 @@ def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer
             weight_decay=settings.weight_decay,
             momentum=settings.momentum,
             filter_bias_and_bn=not settings.decay_norm_and_bias,
-            param_group_fn=None if settings.decay_embeddings else _without_embeddings(settings),
             **options,
         )
     except (TypeError, ValueError) as error:
@@ -97,23 +109,14 @@ def build_optimizer(module: nn.Module, settings: OptimizerSettings) -> Optimizer
     return optimizer
 
 
-def _without_embeddings(settings: OptimizerSettings) -> Callable[[nn.Module], Any]:
-    """Groups of parameters in which what timm names as embeddings of a ViT is not decayed."""
-
-    def groups(module: nn.Module) -> Any:
-        named = {
-            f"{prefix}.{name}".removeprefix(".")
-            for prefix, part in module.named_modules()
-            for name in getattr(part, "no_weight_decay", set)()
-        }
-        return param_groups_weight_decay(
-            module,
-            settings.weight_decay,
-            weight_decay_exclude_1d=not settings.decay_norm_and_bias,
-            no_weight_decay_list=named,
-        )
-
-    return groups
+def _embeddings(module: nn.Module) -> set[str]:
+    """Names of the parameters that timm does not decay: class token and positions of a ViT."""
+    return {
+        f"{prefix}.{name}".removeprefix(".")
+        for prefix, part in module.named_modules()
+        if callable(getattr(part, "no_weight_decay", None))
+        for name in part.no_weight_decay()
+    }
 
 
 def lr_factor(settings: ScheduleSettings, step: int, steps_per_epoch: int) -> float:

@@ -14,10 +14,10 @@ def check_image_size(model: nn.Module, size: int | None) -> None:
     embed = getattr(model, "patch_embed", None)
     if size is None or not isinstance(embed, PatchEmbed) or embed.img_size is None:
         return
-    if embed.strict_img_size and embed.img_size != (size, size):
-        raise other_size(size, embed.img_size)
     if not embed.dynamic_img_pad:
         check_patches((size, size), embed.patch_size)
+    if embed.strict_img_size and embed.img_size != (size, size):
+        raise other_size(size, embed.img_size)
 
 
 def check_patches(image: tuple[int, int], patch: tuple[int, int]) -> None:

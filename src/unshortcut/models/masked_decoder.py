@@ -17,8 +17,8 @@ from unshortcut.models.token_linear import use_token_linear
 from unshortcut.parts import settings
 
 FREQUENCY_RANGE = 1e4
-"""How many times faster the fastest of the waves that embed a noise level is than the slowest, in
-the limit of many waves."""
+"""Ratio of the highest to the lowest of the frequencies that embed a noise level, approached with
+many frequencies."""
 
 
 @settings

@@ -13,6 +13,9 @@ from unshortcut.models.image_size import check_patches, other_size
 from unshortcut.models.masking import PatchMask
 from unshortcut.models.token_linear import token_linear
 
+_NO_POOLING = ("", "map")
+"""No feature of an image at all, and attention that only a loss of the features would train."""
+
 
 def vit_of(encoder: Encoder) -> VisionTransformer:
     """The ViT of an encoder; `UsageError` if it is something else."""
@@ -50,8 +53,15 @@ def patch_grid(encoder: Encoder, size: int | None = None) -> PatchGrid:
             f"encoder.options.patch_size: patches must be square, not {side} × {other_side}"
         )
     if size is not None and (height, width) != (size, size):
+        check_patches((size, size), (side, side))
         raise other_size(size, (height, width))
     check_patches((height, width), (side, side))
+    pooling = vit_of(encoder).global_pool
+    if pooling in _NO_POOLING:
+        raise UsageError(
+            f"encoder.options.global_pool: masked methods need features without weights of their "
+            f"own, the mean of the tokens (avg) or the class token (token), not '{pooling}'"
+        )
     if not isinstance(vit_of(encoder).patch_drop, nn.Identity):
         raise UsageError(
             "encoder.options.patch_drop_rate: masked methods hide patches themselves; leave it out"

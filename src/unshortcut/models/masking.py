@@ -25,7 +25,7 @@ class PatchMask(NamedTuple):
 
 
 def mask_lowest(scores: Tensor, num_visible: int) -> PatchMask:
-    """Hide all but `num_visible` patches of each image, those with the highest of scores (N, L)."""
+    """Hide the patches of each image with the lowest of scores (N, L), all but `num_visible`."""
     order = scores.argsort(dim=1, descending=True)
     visible, hidden = order[:, :num_visible], order[:, num_visible:]
     # Tokens have no order in a transformer; ascending indices make a ratio of 0 the whole image.

@@ -76,13 +76,15 @@ class Can(Claim):
         AuditMeasure("corruptions", ("corruption_accuracy",)),
     )
     notes = (
-        "All arms have the same ViT, optimizer and epochs; at the scale of the paper MAE has its "
-        "own. SimCLR sees whole views, MAE one view with three quarters hidden, the others two "
-        "views with half hidden. Linear: a linear probe on frozen features. Fine-tuned: all "
-        "weights, on ten new drawings of each class, or on a tenth of the labels of other data. "
-        "Low-pass: the lowest quarter of the frequencies in each direction; high-pass: all but "
-        "those. Corrupted: mean over 15 corruptions and 5 severities. Minutes are those of a "
-        "training on one core, next to other work.",
+        "All arms have the same ViT, optimizer and epochs; at the scale of the paper MAE has "
+        "optimizer settings and epochs of its own. SimCLR sees whole views, MAE one view with "
+        "three quarters hidden, the others two views with half hidden. Linear: a linear probe on "
+        "frozen features. Fine-tuned: all weights, on ten new drawings of each class, or on a "
+        "tenth of the labels of other data, the mean of two fine-tunings. Low-pass: the lowest "
+        "quarter of the frequencies in each direction; high-pass: all but those. Corrupted: mean "
+        "over 15 corruptions and 5 severities. Minutes are those of a training on one core, next "
+        "to other work, and trainings began at different commits: they say how long to wait, not "
+        "which method is faster.",
     )
 
     def axes(self, scale: Scale) -> tuple[Axis, ...]:
