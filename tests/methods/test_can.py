@@ -213,6 +213,33 @@ def test_patch_negatives_are_masked_and_noisy_as_the_views_are() -> None:
     torch.testing.assert_close(result.metrics["loss_contrast"], torch.stack(losses).mean().detach())
 
 
+def drawn_by_hand(method: CAN, images: Tensor) -> dict[str, Tensor]:
+    """What pictures should show, patch by patch, in levels of 0 to 255."""
+    drawn = method.corruptor.draw(images, 0, "pictures")
+    method.eval()
+    patches = method.grid.cut(images)
+    predicted = method.network(drawn.seen(patches), drawn.mask, drawn.noise_std).predicted
+    method.train()
+    seen, completed = patches.clone(), patches.clone()
+    noise, guessed = torch.zeros_like(patches), torch.zeros_like(patches)
+    for number, (visible, hidden) in enumerate(by_image(drawn.mask)):
+        for row, place in enumerate(visible):
+            seen[number, place] += drawn.noise[number, row]
+            noise[number, place] = drawn.noise[number, row]
+            guessed[number, place] = predicted.visible[number, row]
+        for row, place in enumerate(hidden):
+            patch = patches[number, place]
+            spread = (patch.var() + 1e-6).sqrt()
+            completed[number, place] = predicted.hidden[number, row] * spread + patch.mean()
+    unit = 127.5 / (3 * method.settings.noise_max)
+    return {
+        "seen": method.to_pixels(method.grid.join(seen)),
+        "reconstruction": method.to_pixels(method.grid.join(completed)),
+        "noise": 127.5 + unit * method.grid.join(noise),
+        "predicted noise": 127.5 + unit * method.grid.join(guessed),
+    }
+
+
 def test_pictures_show_input_mask_reconstruction_and_noise() -> None:
     method = build(noise_max=0.5).float()
     images = torch.randn(3, 3, 4, 4).clamp(-1, 1)
@@ -226,6 +253,10 @@ def test_pictures_show_input_mask_reconstruction_and_noise() -> None:
     assert (shown["noise"][hidden] == 128).all() and (shown["predicted noise"][hidden] == 128).all()
     assert torch.equal(shown["reconstruction"][~hidden], shown["input"][~hidden])
     assert not torch.equal(shown["reconstruction"][hidden], shown["input"][hidden])
+    for title, expected in drawn_by_hand(method, images).items():
+        kept = torch.full_like(hidden, title == "reconstruction") | ~hidden
+        difference = (shown[title] - expected.detach().clamp(0, 255)).abs()
+        assert difference[kept].max() <= 0.51, title
     assert method.training, "a training goes on as it was"
     for title, pixels in method.pictures({"query": images}).items():
         assert torch.equal(pixels, shown[title]), "the same masks after each epoch"

@@ -128,6 +128,13 @@ def test_gradients_of_single_images_can_be_mapped() -> None:
         torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-3)
 
 
+def test_the_gradient_can_be_mapped_over_outputs() -> None:
+    plain, tokens = layer(), torch.randn(16, 2, 24)
+    found = torch.func.jacrev(lambda x: token_linear(x, plain.weight, plain.bias))(tokens)
+    expected = torch.func.jacrev(lambda x: F.linear(x, plain.weight, plain.bias))(tokens)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("tokens", "why"),
     [

@@ -60,6 +60,12 @@ def test_maes_rate_is_stated_for_256_samples():
     assert replace(MAE, batch_size=256).lr_at(10) == pytest.approx(0.1)
 
 
+def test_the_numbers_of_mae():
+    assert (MAE.batch_size, MAE.epochs, MAE.warmup_epochs) == (16384, 90, 10)
+    assert (MAE.optimizer, MAE.momentum, MAE.weight_decay) == ("lars", 0.9, 0)
+    assert MAE.normalized and MAE.init_std == 0.01
+
+
 @pytest.mark.parametrize(
     ("protocol", "batch_size", "epochs"),
     [(MOCO, 256, 100), (NSN, 128, 60), (LOOC, 256, 200), (LOOC_INAT, 256, 100), (BYOL, 1024, 80)],

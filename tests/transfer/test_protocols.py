@@ -14,6 +14,7 @@ import yaml
 from tests.docs.markdown import ROOT, tables
 from tests.docs.protocol_table import rows
 from tests.transfer.made import tiny_model
+from unshortcut.augmentations import HorizontalFlip, RandomErasing, TimmRandAugment
 from unshortcut.cli.main import main
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
@@ -97,14 +98,20 @@ def test_fine_tuning_is_that_of_mae(
 ) -> None:
     protocol = load_protocol(name)
     assert (protocol.schedule.epochs, protocol.schedule.warmup) == (epochs, 5)
-    assert protocol.optimizer.lr == pytest.approx(base * protocol.data.batch_size / 256)
+    assert protocol.data.batch_size == 1024
+    assert protocol.optimizer.lr == pytest.approx(base * 1024 / 256)
+    assert (protocol.optimizer.name, protocol.optimizer.weight_decay) == ("adamw", 0.05)
     assert (protocol.train.layer_decay, protocol.train.drop_path) == (decay, drop)
     assert not protocol.optimizer.decay_norm_and_bias and not protocol.optimizer.decay_embeddings
     task = protocol.task
-    stated = [getattr(task, key) for key in ("mixup", "cutmix", "label_smoothing")]
-    assert stated == [0.8, 1.0, 0.1]
-    erasing = protocol.views.augmentations[-1]
-    assert (erasing.name, getattr(erasing, "p", 0)) == ("random_erasing", 0.25)
+    stated = [getattr(task, key) for key in ("mixup", "cutmix", "label_smoothing", "head_std")]
+    assert stated == [0.8, 1.0, 0.1, 2e-5]
+    assert (protocol.views.size, protocol.views.crop_share) == (224, 0.875)
+    crop, flip, operations, erasing = protocol.views.augmentations
+    assert (crop.name, getattr(crop, "scale", None)) == ("random_resized_crop", (0.08, 1))
+    assert flip == HorizontalFlip(p=0.5)
+    assert operations == TimmRandAugment("rand-m9-mstd0.5-inc1", interpolation="bicubic")
+    assert erasing == RandomErasing(p=0.25, scale=(0.02, 1 / 3), fill="noise")
 
 
 def test_other_settings_that_the_papers_state() -> None:

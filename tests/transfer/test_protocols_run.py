@@ -1,8 +1,10 @@
 """Every protocol of classification trains, with whatever augmentations and optimizer it states."""
 
+import math
 from pathlib import Path
 
 import pytest
+import torch
 from rich.console import Console
 
 import unshortcut
@@ -10,6 +12,9 @@ from tests.methods.small_runs import small_run
 from tests.methods.test_mae import SMALL
 from tests.transfer.made import QUICK
 from unshortcut.data.shapes import Shapes
+from unshortcut.models.card import read_weights
+from unshortcut.training.folder import RunFolder
+from unshortcut.training.logs import read_log
 from unshortcut.transfer.finetuning import finetune
 from unshortcut.transfer.protocol import load_protocol
 
@@ -25,6 +30,7 @@ def vit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_trains_and_is_scored(name: str, vit: Path, tmp_path: Path) -> None:
+    before = read_weights(RunFolder(vit).weights)
     run = finetune(
         vit,
         Shapes("train", size=32, count=160),
@@ -35,4 +41,15 @@ def test_it_trains_and_is_scored(name: str, vit: Path, tmp_path: Path) -> None:
         console=Console(quiet=True),
     )
     assert 0 <= run.metrics["test top1"] <= 100
-    assert (run.folder / "encoder.safetensors").is_file()
+    after = read_weights(RunFolder(run.folder).weights)
+    head = {"head.weight", "head.bias"}
+    assert set(after) == set(before) | head
+    # Every matrix of the encoder moves where it is trained, and none where it is frozen.
+    frozen = load_protocol(name).train.encoder == "none"
+    matrices = [key for key in before if key.endswith("weight") and before[key].dim() > 1]
+    moved = {key for key in matrices if not torch.equal(after[key], before[key])}
+    assert moved == (set() if frozen else set(matrices))
+    assert all(value.isfinite().all() for value in after.values())
+    losses = [entry["loss"] for entry in read_log(RunFolder(run.folder).log) if "loss" in entry]
+    assert len(losses) == 8 and all(math.isfinite(loss) for loss in losses)
+    assert after["head.bias"].abs().max() > 0, "it starts at 0"
