@@ -11,6 +11,7 @@ from rich.console import Console
 from torch import Tensor
 
 from tests.methods.small_runs import small_run
+from tests.methods.test_mae import SMALL
 from tests.small import TINY, TINY_RECIPE
 from unshortcut.data.shapes import Shapes
 from unshortcut.errors import UsageError
@@ -193,18 +194,34 @@ def test_a_run_does_not_resume_in_another_precision(
 # Compiling
 
 
-def test_all_encoders_are_compiled_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a backend that traces the networks but needs no compiler."""
-    recipe = load_recipe(TINY_RECIPE, ["method.batch_norm_groups=2"])
-    plain, compiled = build_method(recipe), build_method(recipe)
-    keys, graphs = list(compiled.state_dict()), []
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is compiled, with a backend that traces networks but needs no compiler."""
+    found: list[Any] = []
 
     def backend(graph: Any, inputs: Any) -> Any:
-        graphs.append(graph)
+        found.append(graph)
         return graph.forward
 
     original = torch.compile
     monkeypatch.setattr(torch, "compile", lambda f, **_: original(f, backend=backend))
+    return found
+
+
+@pytest.mark.parametrize("name", ["mae-shapes", "can-shapes"])
+def test_encoder_and_decoder_of_a_masked_method_are_compiled(name: str, graphs: list[Any]) -> None:
+    recipe = load_recipe(name, ["views.size=24", *SMALL])
+    plain, compiled = build_method(recipe), build_method(recipe)
+    compile_encoders(compiled)
+    assert losses(compiled) == pytest.approx(losses(plain), rel=1e-5)
+    layers = {str(node.target) for graph in graphs for node in graph.graph.nodes}
+    assert any("decoder" in one for one in layers) and any("encoder" in one for one in layers)
+
+
+def test_all_encoders_are_compiled_in_place(graphs: list[Any]) -> None:
+    recipe = load_recipe(TINY_RECIPE, ["method.batch_norm_groups=2"])
+    plain, compiled = build_method(recipe), build_method(recipe)
+    keys = list(compiled.state_dict())
     compile_encoders(compiled)
     assert list(compiled.state_dict()) == keys
     assert losses(compiled) == losses(plain)
