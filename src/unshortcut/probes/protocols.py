@@ -2,7 +2,7 @@
 
 All of them train on random resized crops (8 % to 100 % of the image) and horizontal flips, which
 are sampled anew in every epoch, with the encoder in eval mode. Learning rates are those for the
-2048 features of a ResNet-50. `protocol_training.py` does the training.
+2048 features of a ResNet-50, except that of MAE. `protocol_training.py` does the training.
 """
 
 import math
