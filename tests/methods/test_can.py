@@ -35,8 +35,8 @@ def build(**changes: object) -> CAN:
 
 
 def transcribed(method: CAN, views: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The three terms of a step, image by image."""
-    embedded, pixels, noises = [], [], []
+    """The three terms of a step, image by image, and the error of predicting no noise."""
+    embedded, pixels, noises, powers = [], [], [], []
     for name in VIEWS:
         drawn = method.draw(views[name], name)
         masks = by_image(drawn.mask)
@@ -47,10 +47,11 @@ def transcribed(method: CAN, views: dict[str, Tensor]) -> dict[str, Tensor]:
             level = method.decoder.noise_level(std[None])[0]
             predicted = decoded(method, tokens, visible, level)
             pixels.append(pixel_errors(method, image, predicted, hidden))
-            noises += [
-                ((predicted[place] - added) ** 2).mean()
-                for place, added in zip(visible, noise, strict=True)
-            ]
+            for place, added in zip(visible, noise, strict=True):
+                if method.settings.standardize_noise:
+                    added = (added - added.mean()) / (added.var() + 1e-6).sqrt()
+                powers.append((added**2).mean())
+                noises.append(((predicted[place] - added) ** 2).mean())
     rows = [row / row.norm() for row in embedded]
     count = len(rows)
     contrast = []
@@ -66,17 +67,25 @@ def transcribed(method: CAN, views: dict[str, Tensor]) -> dict[str, Tensor]:
         "contrast": torch.stack(contrast).mean(),
         "reconstruct": torch.cat(pixels).mean(),
         "denoise": torch.stack(noises).mean(),
+        "power of the noise": torch.stack(powers).mean(),
     }
 
 
-def test_a_step_equals_a_transcription() -> None:
-    method = build(contrast=0.2, reconstruct=0.5, denoise=0.3, noise_max=0.4)
+@pytest.mark.parametrize("standardize_noise", [False, True])
+def test_a_step_equals_a_transcription(standardize_noise: bool) -> None:
+    method = build(
+        contrast=0.2,
+        reconstruct=0.5,
+        denoise=0.3,
+        noise_max=0.4,
+        standardize_noise=standardize_noise,
+    )
     views = random_views(VIEWS, 4, seed=0)
     result = method.loss(Batch(views))
     terms = transcribed(method, views)
+    power = terms.pop("power of the noise")
     for name, term in terms.items():
         torch.testing.assert_close(result.metrics[f"loss_{name}"], term.detach(), msg=name)
-    power = torch.cat([method.draw(views[name], name).noise for name in VIEWS]).square().mean()
     explained = 1 - terms["denoise"].detach() / power
     torch.testing.assert_close(result.metrics["explained_noise"], explained)
     expected = 0.2 * terms["contrast"] + 0.5 * terms["reconstruct"] + 0.3 * terms["denoise"]
@@ -226,7 +235,10 @@ def drawn_by_hand(method: CAN, images: Tensor) -> dict[str, Tensor]:
         for row, place in enumerate(visible):
             seen[number, place] += drawn.noise[number, row]
             noise[number, place] = drawn.noise[number, row]
-            guessed[number, place] = predicted.visible[number, row]
+            guess, added = predicted.visible[number, row], drawn.noise[number, row]
+            if method.settings.standardize_noise:
+                guess = guess * (added.var() + 1e-6).sqrt() + added.mean()
+            guessed[number, place] = guess
         for row, place in enumerate(hidden):
             patch = patches[number, place]
             spread = (patch.var() + 1e-6).sqrt()
@@ -240,8 +252,9 @@ def drawn_by_hand(method: CAN, images: Tensor) -> dict[str, Tensor]:
     }
 
 
-def test_pictures_show_input_mask_reconstruction_and_noise() -> None:
-    method = build(noise_max=0.5).float()
+@pytest.mark.parametrize("standardize_noise", [False, True])
+def test_pictures_show_input_mask_reconstruction_and_noise(standardize_noise: bool) -> None:
+    method = build(noise_max=0.5, standardize_noise=standardize_noise).float()
     images = torch.randn(3, 3, 4, 4).clamp(-1, 1)
     shown = method.pictures({"query": images, "key": images})
     titles = ["input", "seen", "reconstruction", "noise", "predicted noise"]

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from unshortcut.errors import UsageError
 from unshortcut.fields import NonNegativeNumber, Number, PositiveInt
+from unshortcut.imaging.patches import standardize
 from unshortcut.losses.reconstruction import pixel_error
 from unshortcut.methods.corruption import Corruption, joined
 from unshortcut.methods.masked import MaskedMethod
@@ -52,6 +53,9 @@ class CANSettings(SimCLRSettings):
     noise_max: NonNegativeNumber = 0.05
     """The largest standard deviation of the noise, in units of normalized pixels; that of an image
     is uniform from 0 to this value."""
+    standardize_noise: bool = False
+    """Whether the noise to predict has mean 0 and variance 1 in each patch, so that its error is of
+    the size of that of standardized pixels, as in an independent port (bwconrad/can)."""
     contrast: NonNegativeNumber = 0.03
     """Weight of the contrastive loss; with 0 there is no head."""
     reconstruct: NonNegativeNumber = 0.679
@@ -112,6 +116,7 @@ class CAN(MaskedMethod, SimCLR):
             standardize=settings.standardize,
             predict_pixels=settings.reconstruct > 0,
             noise_max=settings.noise_max if settings.denoise else None,
+            standardize_noise=settings.standardize_noise,
         )
 
     def build_head(self) -> nn.Module:
@@ -155,9 +160,11 @@ class CAN(MaskedMethod, SimCLR):
                 predicted.hidden, patches, mask.hidden, standardized=self.standardizes
             )
         if predicted.visible is not None and corruption.noise is not None:
-            terms["denoise"] = F.mse_loss(predicted.visible, corruption.noise)
+            noise = corruption.noise
+            target = standardize(noise) if self.standardizes_noise else noise
+            terms["denoise"] = F.mse_loss(predicted.visible, target)
             # The share of its variance that is predicted; the error alone depends on the levels.
-            left = terms["denoise"].detach() / corruption.noise.square().mean()
+            left = terms["denoise"].detach() / target.square().mean()
             metrics["explained_noise"] = 1 - left
         weighted = [getattr(self.settings, name) * term for name, term in terms.items()]
         total = torch.stack(weighted).sum()

@@ -32,6 +32,8 @@ class MaskedMethod(Method):
     decoder: MaskedDecoder | None
     standardizes: bool
     """Whether predicted patches have mean 0 and variance 1."""
+    standardizes_noise: bool
+    """Whether predicted noise does."""
 
     def build_masked(
         self,
@@ -41,6 +43,7 @@ class MaskedMethod(Method):
         standardize: bool,
         predict_pixels: bool = True,
         noise_max: float | None = None,
+        standardize_noise: bool = False,
     ) -> None:
         """Check the encoder and the size of its images, and build the decoder.
 
@@ -54,7 +57,7 @@ class MaskedMethod(Method):
                 "image, so that there are no pixels to predict"
             )
         self.corruptor = Corruptor(grid, num_visible, noise_max)
-        self.standardizes = standardize
+        self.standardizes, self.standardizes_noise = standardize, standardize_noise
         self.decoder = None
         if predict_pixels or noise_max is not None:
             check_norm(self.encoder)
@@ -96,8 +99,8 @@ class MaskedMethod(Method):
     def pictures(self, views: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The first view, what the encoder sees of it, and what is predicted.
 
-        Masks and noise are the same in every epoch. Where patches are predicted with mean 0 and
-        variance 1, they are shown with those of the image, as in MAE's figures.
+        Masks and noise are the same in every epoch. Where patches or noise are predicted with mean
+        0 and variance 1, they are shown with those of the image, as in MAE's figures.
         """
         images = views["query"]
         corruption = self.corruptor.draw(images, self.training_context.seed, "pictures")
@@ -138,8 +141,12 @@ class MaskedMethod(Method):
             shown["reconstruction"] = _uint8(self.to_pixels(completed))
         if predicted.visible is not None and corruption.noise is not None and noise_max is not None:
             strength = _GRAY / (_NOISE_RANGE * noise_max)
+            guessed = predicted.visible
+            if self.standardizes_noise:
+                mean, scale = mean_and_scale(corruption.noise)
+                guessed = guessed * scale + mean
             shown["noise"] = on_gray(_GRAY + strength * in_place(corruption.noise))
-            shown["predicted noise"] = on_gray(_GRAY + strength * in_place(predicted.visible))
+            shown["predicted noise"] = on_gray(_GRAY + strength * in_place(guessed))
         return shown
 
 
