@@ -12,6 +12,7 @@ import torchvision
 from torch import Tensor, nn
 
 from tests.small import TINY
+from unshortcut.data.shapes import Shapes
 from unshortcut.inference.features import Features
 from unshortcut.inference.preprocessing import Preprocessing
 from unshortcut.measurements.saliency.gradcam import (
@@ -204,16 +205,13 @@ def test_scores_of_a_readout_have_the_gradient_of_its_logits() -> None:
     labels = np.arange(12) % 3
     features = Features(values, labels, ("a", "b", "c"), np.arange(12))
 
-    class _Source:
-        def fingerprint(self) -> str:
-            return "x"
-
-    decides = fit_classifier("linear", features, _Source(), "x", None, "mean")  # type: ignore[arg-type]
+    source = Shapes("val", size=8, count=2)
+    decides = fit_classifier("linear", features, source, "x", None, "mean")
     made = class_scores(model, decides, _all(decides))(images)
     assert made.requires_grad
     log = decides.probabilities(network(images), None).log()
     torch.testing.assert_close(made, log - log.mean(1, keepdim=True))
-    votes = fit_classifier("knn", features, _Source(), "x", None, "mean")  # type: ignore[arg-type]
+    votes = fit_classifier("knn", features, source, "x", None, "mean")
     with pytest.raises(NotApplicable, match="use a linear probe"):
         class_scores(model, votes, _all(votes))
 
