@@ -205,7 +205,7 @@ def test_scores_of_a_readout_have_the_gradient_of_its_logits() -> None:
     labels = np.arange(12) % 3
     features = Features(values, labels, ("a", "b", "c"), np.arange(12))
 
-    source = Shapes("val", size=8, count=2)
+    source = Shapes("val", size=16, count=12)
     decides = fit_classifier("linear", features, source, "x", None, "mean")
     made = class_scores(model, decides, _all(decides))(images)
     assert made.requires_grad
