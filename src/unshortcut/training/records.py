@@ -16,10 +16,8 @@ from unshortcut.training.online_knn import OnlineKnn
 from unshortcut.training.run_data import RunData
 from unshortcut.views.sheet import view_sheet
 
-_FINAL = ("loss", "embedding_std", "explained_noise", "psnr", "knn")
-"""Entries of the log whose last values are the metrics of a run, besides the terms of its loss."""
-_TERM = "loss_"
-"""How the entry of a term begins, such as `loss_denoise` of CAN."""
+_PROGRESS = ("step", "epoch", "lr", "images_per_second")
+"""Entries of the log that say how far a run is; the last values of all others are its metrics."""
 
 
 def about_data(data: RunData) -> dict[str, Any]:
@@ -61,12 +59,8 @@ def final_metrics(folder: RunFolder, knn: OnlineKnn | None, method: Method) -> d
     """The last values of the log, and the kNN accuracy if there is one."""
     metrics: dict[str, float] = {}
     for entry in read_log(folder.log):
-        metrics |= {key: value for key, value in entry.items() if _is_final(key)}
+        metrics |= {key: value for key, value in entry.items() if key not in _PROGRESS}
     if knn is not None:
         # A run that was killed after its last step has not measured yet.
         metrics["knn"] = knn.measure(method) if knn.accuracy is None else knn.accuracy
     return metrics
-
-
-def _is_final(key: str) -> bool:
-    return key in _FINAL or key.startswith(_TERM)
