@@ -1,13 +1,14 @@
 """Runs of a recipe that take a second or two, and what it means to resume one."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 import torch
+from torch import Tensor
 
 from tests.small import TINY
 from unshortcut.data.shapes import Shapes
@@ -67,3 +68,17 @@ def assert_resumes_exactly(
     assert whole.keys() == resumed.keys()
     for name, value in whole.items():
         assert torch.equal(value, resumed[name]), name
+
+
+def assert_close_vits(one: Mapping[str, Tensor], other: Mapping[str, Tensor], atol: float) -> None:
+    """Weights of two ViTs differ in rounding only.
+
+    The bias of keys adds the same number to all logits of a query, so that it has no effect. Its
+    gradient is rounding alone, of which adaptive optimizers make whole steps.
+    """
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        parts = value.chunk(3)[::2] if name.endswith("qkv.bias") else (value,)
+        others = other[name].chunk(3)[::2] if name.endswith("qkv.bias") else (other[name],)
+        for found, expected in zip(others, parts, strict=True):
+            torch.testing.assert_close(found, expected, rtol=0, atol=atol, msg=name)

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-import torch
 import yaml
 
+from tests.methods.small_runs import assert_close_vits
 from tests.training.phased import Place
 from unshortcut.models.card import read_weights
 from unshortcut.training.folder import RunFolder
@@ -71,8 +71,7 @@ def test_two_processes_go_through_the_phases_together(place: Place, tmp_path: Pa
             read_weights(RunFolder(folder / phase).weights)
             for folder in (alone.path, tmp_path / "two")
         )
-        for name, value in one.items():
-            torch.testing.assert_close(other[name], value, rtol=0, atol=1e-4)
+        assert_close_vits(one, other, atol=1e-4)
     last = tmp_path / "two" / "2-originals"
     before = RunFolder(last).weights.read_bytes()
     shutil.rmtree(last)
