@@ -105,7 +105,7 @@ def test_what_cannot_be_drawn_is_one_sentence(run: Path, tmp_path: Path) -> None
     (begun / "recipe.yaml").write_text((run / "recipe.yaml").read_text())
     with pytest.raises(UsageError, match="has no checkpoint yet"):
         show_run(begun, DATA)
-    with pytest.raises(UsageError, match=r"method\.decoder\.depth is 2, there 1$"):
+    with pytest.raises(UsageError, match=r"method\.decoder\.depth is 2, not 1$"):
         show_run(run, DATA, sets=["method.decoder.depth=2"])
     moco = small_run("moco-v2-shapes", tmp_path / "moco", ["method.negatives.queue.size=32"])
     with pytest.raises(UsageError, match="'moco', with the settings of this run, predicts nothing"):

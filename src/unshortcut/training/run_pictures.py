@@ -109,5 +109,5 @@ def _misfit(run: str | Path, folder: RunFolder, settings: Recipe) -> str:
     changed = differences(to_mapping(load_recipe(folder.recipe)), to_mapping(settings))
     for key, (own, other) in changed.items():
         if key.startswith(("encoder", "method")):
-            return f"the recipe does not fit the weights of '{run}': {key} is {other}, there {own}"
+            return f"the recipe does not fit the weights of '{run}': {key} is {other}, not {own}"
     return f"the recipe does not fit the weights of '{run}'"
