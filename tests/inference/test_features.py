@@ -209,7 +209,7 @@ compute_features(model, Shapes("val", size=16, count=3), cache=False)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="for glibc's allocator")
 def test_inference_keeps_freed_memory() -> None:
-    """Without it, every block costs its page faults again; a busy machine may take back some."""
+    """Without it, every block costs its page faults again; the median of five counts."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
     )

@@ -57,9 +57,7 @@ def test_can_hides_half_adds_noise_and_has_the_weights_of_the_code(size: str) ->
     assert (decoder.width, decoder.depth, decoder.heads) == (512, 8, 16)
     head = (settings.head_layers, settings.hidden, settings.dim, settings.head_batch_norm)
     assert head == (3, 4096, 128, "hidden")
-    names = [one.name for one in recipe("can", size).views.augmentations]
     mocos = load_recipe("moco-v2-imagenet").views.augmentations
-    assert names == [one.name for one in mocos]
     assert recipe("can", size).views.augmentations == mocos
 
 

@@ -53,7 +53,6 @@ def patch_grid(encoder: Encoder, size: int | None = None) -> PatchGrid:
             f"encoder.options.patch_size: patches must be square, not {side} × {other_side}"
         )
     if size is not None and (height, width) != (size, size):
-        check_patches((size, size), (side, side))
         raise other_size(size, (height, width))
     check_patches((height, width), (side, side))
     pooling = vit_of(encoder).global_pool
